@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,6 +62,7 @@ type Probing struct {
 	Values, Unknown int
 
 	opt     ProbingOptions
+	starts  []string // of the processes, as the kernel counts them
 	session *uprobe.Session
 	traces  *uprobe.Traces
 	done    chan error
@@ -137,6 +139,10 @@ func (p *Probing) Start(ctx context.Context, in Inputs) (err error) {
 	if err != nil {
 		p.Plan.Discard()
 		return err
+	}
+	for _, pid := range p.opt.PIDs {
+		start, _ := runningSince(pid)
+		p.starts = append(p.starts, start)
 	}
 	p.done = make(chan error, 1)
 	go func() { p.done <- p.session.Run(p.traces.Add, p.traces.Sync) }()
@@ -265,13 +271,29 @@ func (p *Probing) Wait(ctx context.Context) error {
 				break
 			}
 			running = false
-			for _, pid := range p.opt.PIDs {
-				_, err := os.Stat("/proc/" + strconv.FormatUint(uint64(pid), 10))
-				running = running || err == nil
+			for i, pid := range p.opt.PIDs {
+				start, runs := runningSince(pid)
+				running = running || runs && start == p.starts[i]
 			}
 		}
 	}
 	return p.Stop()
+}
+
+// runningSince returns when a process was started, by which it is told from a later one of its id, and whether it runs. One that has
+// ended is listed until its parent asks for it: it is a zombie, as is also one whose first thread has ended and others run on.
+func runningSince(pid uint32) (start string, runs bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.FormatUint(uint64(pid), 10) + "/stat")
+	if err != nil {
+		return "", false
+	}
+	// Behind the name, which may hold anything: the state, 18th the number of threads, and 20th the start.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return "", false
+	}
+	ended := fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
+	return fields[19], !ended
 }
 
 // Stop takes the probes away, and writes what they have left.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -455,5 +456,74 @@ int main(void) {
 	}
 	if got := shown(filepath.Join(cmd.Dir, "calls.txt")); got != want {
 		t.Errorf("by perf: %s\nwant\n%s", got, want)
+	}
+}
+
+// TestRecordProbedEnds records a process whose first thread has ended while another one runs on, until that is killed, too: it is listed
+// as long as its parent, which is this test, does not ask for it.
+func TestRecordProbedEnds(t *testing.T) {
+	program := compile(t, `
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noipa)) int step(int n) { return n + 1; }
+static void *work(void *p) {
+  for (int i = 0;; i = step(i)) usleep(1000);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  alarm(60);
+  pthread_create(&t, 0, work, 0);
+  pthread_exit(0);
+}
+`, "-O1", "-pthread")
+	running := exec.Command(program)
+	if err := running.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer running.Wait()
+	defer running.Process.Kill()
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	cmd := recordProcess(t, program, "--probe", "step", "--image", program, "--pid", strconv.Itoa(running.Process.Pid), "-o", dir)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	endless := time.AfterFunc(40*time.Second, func() { cmd.Process.Signal(os.Interrupt) })
+	lines, begun, ended := bufio.NewScanner(said), false, make(chan struct{})
+	for lines.Scan() {
+		if !begun && strings.Contains(lines.Text(), "Ctrl+C ends the recording") {
+			begun = true
+			go func() {
+				defer close(ended)
+				time.Sleep(500 * time.Millisecond) // it looks after the process ten times a second
+				if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
+					t.Error("it ended with the first thread")
+				}
+				running.Process.Kill()
+			}()
+		}
+	}
+	if err := cmd.Wait(); !begun {
+		t.Skip(err) // no root, or a kernel without BPF
+	}
+	<-ended
+	if !endless.Stop() {
+		t.Error("it did not end with the process")
+	}
+	if code, text, errs := logparse("show", dir, "--columns", "function", "--format", "csv"); code != exitOK || strings.Count(text, "step") < 10 {
+		t.Errorf("%s%s", text, errs)
+	}
+}
+
+// TestRecordProbedIDs names processes that cannot be.
+func TestRecordProbedIDs(t *testing.T) {
+	for _, pid := range []string{"0", "4294967297"} {
+		if code, _, errs := logparse("record", "--probe", "f", "--pid", pid); code != exitUsage || !strings.Contains(errs, "no process has such an id") {
+			t.Errorf("%s: %d %s", pid, code, errs)
+		}
 	}
 }
