@@ -527,3 +527,82 @@ func TestRecordProbedIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordProbedWaiting records a program that passes a text on a page that never comes: other threads are recorded nevertheless, and the
+// recording ends when it is asked to.
+func TestRecordProbedWaiting(t *testing.T) {
+	program := compile(t, `
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noipa)) int step(int n) { return n + 1; }
+__attribute__((noipa)) int look(const char *s) { return s != 0; }
+static void *work(void *p) {
+  usleep(100000);
+  for (int i = 0;; i = step(i)) usleep(1000);
+  return p;
+}
+int main(void) {
+  struct uffdio_api api = {.api = UFFD_API};
+  struct uffdio_register area = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+  char byte;
+  pthread_t t;
+  alarm(100);
+  int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+  char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  area.range.start = (unsigned long)page, area.range.len = 4096;
+  if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &area)) return 1;
+  if (read(0, &byte, 1) != 1) return 1;
+  pthread_create(&t, 0, work, 0);
+  look(page);
+  pthread_join(t, 0);
+}
+`, "-O1", "-g", "-pthread")
+	running := exec.Command(program)
+	input, err := running.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer running.Wait()
+	defer running.Process.Kill()
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	cmd := recordProcess(t, program, "--probe", "step", "--probe", "look", "--values", "*", "--pid", strconv.Itoa(running.Process.Pid), "-o", dir)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	endless := time.AfterFunc(40*time.Second, func() { running.Process.Kill() })
+	lines, begun, ended := bufio.NewScanner(said), false, false
+	for lines.Scan() {
+		switch {
+		case strings.Contains(lines.Text(), "Ctrl+C ends the recording"):
+			begun = true
+			if _, err := input.Write([]byte{1}); err != nil {
+				t.Skip(err) // no userfaultfd
+			}
+			time.Sleep(500 * time.Millisecond)
+			cmd.Process.Signal(os.Interrupt)
+		case strings.Contains(lines.Text(), "recorded: "):
+			if ended = endless.Stop(); !ended {
+				t.Error("it ended only with the program")
+			}
+			running.Process.Kill() // the kernel lets the command go when nothing waits for the page
+		}
+	}
+	if err := cmd.Wait(); !begun {
+		t.Skip(err) // no root, or a kernel without BPF
+	}
+	if code, text, errs := logparse("show", dir, "--columns", "function", "--format", "csv"); !ended || code != exitOK || strings.Count(text, "step") < 10 {
+		t.Errorf("%s%s", text, errs)
+	}
+}

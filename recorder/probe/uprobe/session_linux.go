@@ -302,7 +302,29 @@ func (s *Session) Stop() error {
 	return errors.Join(err, s.reader.Flush())
 }
 
-func (s *Session) detach() { s.links = closeAll(s.links, 0) }
+// patience is how long removing the probes waits for one of them.
+const patience = 2 * time.Second
+
+// detach removes the probes. The kernel waits for the programs that run. One may sleep for as long as a page of the recorded program does not
+// come, of a file on a server, or by userfaultfd: removing them then goes on by itself.
+func (s *Session) detach() {
+	links := s.links
+	s.links = nil
+	closed := make(chan struct{}, len(links))
+	go func() {
+		for _, l := range links {
+			l.Close()
+			closed <- struct{}{}
+		}
+	}()
+	for range links {
+		select {
+		case <-closed:
+		case <-time.After(patience):
+			return
+		}
+	}
+}
 
 // closeAll closes the links from one on, and returns those before it.
 func closeAll(links []link.Link, from int) []link.Link {
