@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -405,5 +406,22 @@ int main(void) {
 	}
 	if len(next) != 2 {
 		t.Errorf("%d threads: %s", len(next), text[:min(len(text), 500)])
+	}
+}
+
+// The script that records LogTest by probes says that it is skipped where it records nothing, and leaves nothing of earlier runs.
+func TestProbeLanesSkipped(t *testing.T) {
+	out := t.TempDir()
+	old := filepath.Join(out, "linux-gcc-perf-O0")
+	if err := os.Mkdir(old, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command("bash", "../../scripts/probe-logtest.sh", "logparse", out, "none").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 77 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("what an earlier run recorded is there")
 	}
 }
