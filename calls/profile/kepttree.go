@@ -10,10 +10,10 @@ import (
 )
 
 // The tree of all calls of a log is kept beside its index once it was made: to make it takes a pass over the whole log,
-// and to read it next to nothing. The note is treeMagic, the hash of the groups and then varints, see encode.
+// and to read it next to nothing. The note is treeMagic, how many rows the log has, the hash of the groups and then varints, see encode.
 
 // treeMagic changes with the meaning of what follows it, and with which nodes a tree has.
-const treeMagic = "LPTREE\x00\x01"
+const treeMagic = "LPTREE\x00\x02"
 
 // keptEvents is how many events a log has for each byte of its kept tree at least, so that an index with it stays within a tenth of a
 // trace. A variable for tests.
@@ -23,8 +23,8 @@ var keptEvents = int64(24)
 type treeNote struct {
 	src  *index.Index
 	name []byte
-	// head is treeMagic and a hash of the groups: there is one note for all groups, since those change until all
-	// names are known.
+	// head is treeMagic, the rows that the log had when the tree was begun, since it may have grown and been kept before the tree is
+	// made, and a hash of the groups: there is one note for all groups, since those change until all names are known.
 	head   []byte
 	groups uint32 // are less
 }
@@ -51,7 +51,7 @@ func newTreeNote(src *index.Index, o *TreeOptions, limit int) *treeNote {
 		}
 	}
 	groups := sha256.Sum256(b)
-	n.head = append([]byte(treeMagic), groups[:]...)
+	n.head = append(binary.LittleEndian.AppendUint64([]byte(treeMagic), uint64(src.Len())), groups[:]...)
 	return n
 }
 

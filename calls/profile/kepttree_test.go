@@ -134,3 +134,53 @@ func FuzzKeptTree(f *testing.F) {
 		}
 	})
 }
+
+// TestKeptTreeOfFewerRows lets a log grow and its index be kept while a tree is made: a tree that lacks rows is not that of
+// the log that was kept.
+func TestKeptTreeOfFewerRows(t *testing.T) {
+	defer func(before int64) { keptEvents = before }(keptEvents)
+	keptEvents = 0
+	logtest.SmallBlocks(t, 64)
+	g := &testlog.Program{Rand: rand.New(rand.NewPCG(1, 9)), Threads: 3, Functions: 4, Enters: 50}
+	log := &testlog.Memory{Events: g.Events(2000)}
+	log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+	store := indexcache.Store{Folder: t.TempDir()}
+	x := index.New(log, testlog.UpTo(log.Runs, 1000))
+	x.Keep(store, indexcache.Key{1})
+	if err := x.Build(t.Context(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	grown := false
+	o := TreeOptions{Progress: func(int64, int64) {
+		if grown {
+			return
+		}
+		grown = true
+		if err := x.Extend(t.Context(), log.Runs, nil, nil); err != nil {
+			t.Error(err)
+		}
+		x.SetLive(false)
+		if err := x.Save(store, indexcache.Key{2}); err != nil {
+			t.Error(err)
+		}
+	}}
+	x.SetLive(true)
+	if _, err := CallTree(t.Context(), x, o); err != nil || !grown {
+		t.Fatal(err, grown)
+	}
+	again := index.New(log, log.Runs)
+	again.Keep(store, indexcache.Key{2})
+	want := index.New(log, log.Runs)
+	for _, x := range []*index.Index{again, want} {
+		if err := x.Build(t.Context(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := CallTree(t.Context(), again, TreeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole, err := CallTree(t.Context(), want, TreeOptions{}); err != nil || !reflect.DeepEqual(tree, whole) {
+		t.Fatalf("%d calls, %v, want %d", callsBelow(tree, 0), err, callsBelow(whole, 0))
+	}
+}

@@ -223,7 +223,10 @@ LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, stru
   struct lr_thread *const t = lr_self_get();
   struct lr_level *const v = &t->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && (!registers || (kind ? enter_with : patched_with)(v, address, frame, registers));
+  if (LR_UNLIKELY(v->inside != mode)) {
+    if (mode == LR_OFF || !registers) return mode != LR_OFF;
+    return (kind ? enter_with : patched_with)(v, address, frame, registers); /* a jump: both return 0 or 1 */
+  }
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top;
@@ -316,7 +319,10 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
   (void)site;
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && leave_with(v, address, frame, registers);
+  if (LR_UNLIKELY(v->inside != mode)) {
+    if (mode == LR_OFF) return 0;
+    return leave_with(v, address, frame, registers); /* a jump */
+  }
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *top = v->top - 1;

@@ -27,7 +27,17 @@ enum { LR_ENTER_BYTES = 6, LR_LEAVE_BYTES = 2 };
  * lr_take_quickest, writes it from registers. */
 LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
                                 uint32_t pc, size_t values, const struct lr_program *program, const struct lr_registers *registers) {
-  /* The counter first: it takes long, and wants registers of its own. Then one
+  /* Values first: what they need of registers is free again before the counter is read. They mean nothing until used covers
+   * them. */
+  if (program) {
+    struct lrf_chunk *const chunk = v->chunk;
+    const size_t at = chunk->used;
+    if (LR_UNLIKELY(at >= v->limit)) return 0;
+    lr_take_quickest((uint8_t *)(chunk + 1) + at + LR_ENTER_BYTES, program, registers);
+    values = program->fixed;
+    lr_barrier();
+  }
+  /* Then the counter: it takes long, and wants registers of its own. Then one
    * thing after the other, with barriers between: so nothing has to be kept for
    * later, and the registers that a function may use freely are enough. */
   const uint64_t now = lr_ticks();
@@ -43,12 +53,6 @@ LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned
   size_t used = c->used;
   lr_opaque(used);
   if (LR_UNLIKELY(used >= v->limit)) return 0;
-  /* Behind used it means nothing yet. */
-  if (program) {
-    lr_take_quickest((uint8_t *)(c + 1) + used + LR_ENTER_BYTES, program, registers);
-    values = program->fixed;
-    lr_barrier();
-  }
   if (!program && LR_CONSTANT_0(values)) {
     lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
   } else {

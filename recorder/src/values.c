@@ -1,4 +1,4 @@
-/* values.c: takes arguments and results as a program (plan.c) says.
+/* values.c: runs the programs (plan_read.c) that take arguments and results.
  *
  * It runs in the hooks while the recorded function's vector registers are in use: the compiler is
  * told to leave them alone, and nothing is called that might not; on Windows the hooks keep them all before anything
@@ -120,12 +120,12 @@ LR_INLINE int word(const struct lr_registers *r, uintptr_t frame, int32_t source
   return 1;
 }
 
-/* pointer is one that leads nowhere, if it cannot be read itself. */
+/* pointer returns the pointer at a place, and 1, which leads nowhere, if the place cannot be read. */
 LR_INLINE uintptr_t pointer(const struct lr_registers *r, uintptr_t frame, int32_t source) {
   uint64_t v;
   return word(r, frame, source, &v) ? (uintptr_t)v : 1;
 }
-/* pointer_of is that of a step. */
+/* pointer_of returns the pointer of a step. */
 LR_INLINE uintptr_t pointer_of(const struct lr_take *s, const struct lr_registers *r, uintptr_t frame, const struct lr_kept *kept) {
   return LR_UNLIKELY(s->kept) ? kept->pointer[s->source] : pointer(r, frame, s->source);
 }
@@ -171,10 +171,11 @@ LR_OWN static uint8_t *put_text_at(uint8_t *p, uintptr_t at, size_t most) {
   return p + 2;
 }
 
-/* within is where a step's text lies that a pointer leads to; where that leads nowhere, nowhere. */
+/* within returns where the text of a step lies: with at, at the step's offset of what the pointer leads to; 1, which leads
+ * nowhere, if the pointer does not lead anywhere. */
 LR_INLINE uintptr_t within(uintptr_t pointer, const struct lr_take *s) { return !s->at ? pointer : pointer < PAGE ? 1 : pointer + s->offset; }
 
-/* put_within writes a text that lies in its object, and has been copied along. */
+/* put_within writes a text whose characters lie in the object itself, which has been copied already. */
 LR_OWN static uint8_t *put_within(uint8_t *p, const uint8_t *text, uint64_t length, size_t most) {
   const size_t n = length < most ? (size_t)length : most;
   lr_store16(p, (uint16_t)length);

@@ -1,7 +1,7 @@
 /* values.h: arguments and results of calls that hooks take by a plan (LOGREC_VALUES).
  *
- * plan_read.c makes a program of each function's values, plan.c finds it, and values.c runs it,
- * on the registers that a hook has kept. Where hooks do not see arguments, both are empty. */
+ * plan_read.c makes a program of each function's values, plan.c finds it, and values.c runs it on the registers that a hook
+ * has kept. All three are empty where hooks do not see arguments (LR_HAVE_PLANS). */
 
 #ifndef LOGREC_VALUES_INTERNAL_H
 #define LOGREC_VALUES_INTERNAL_H
@@ -37,7 +37,7 @@ struct lr_registers {
 };
 #endif
 
-/* Bytes of a record's values at most, in their largest form: a chunk of 4,096 has room for them. */
+/* How many bytes the values of a record take at most. The smallest chunk, of 4,096 bytes, has room for them. */
 enum { LR_MOST_VALUES = 2048 };
 
 /* A step of a program. */
@@ -45,17 +45,18 @@ enum { LR_TAKE_PART, LR_TAKE_ST0, LR_TAKE_CONSTANT, LR_TAKE_TEXT, LR_TAKE_MEMORY
 enum { LR_LIBSTDCXX = 1, LR_LIBCXX, LR_MSVC, LR_LIBCXX_ALTERNATE, LR_LIBSTDCXX_COW };
 struct lr_take {
   uint8_t op;
-  /* begins: 0 for parts of a value but its first; at: it lies at the offset of what the pointer leads to;
-   * kept: the pointer is the one of that index that was kept when the function was entered */
+  /* begins: 1 for the first step of a value; at: 1 if the text lies at an offset of what the pointer leads to; kept: 1 if
+   * source is the index of a pointer that was kept when the function was entered (struct lr_kept) */
   uint8_t library : 5, kept : 1, at : 1, begins : 1;
-  uint16_t size; /* bytes taken; of texts at most */
-  /* Where the value, or a pointer to it, is: from 0 on bytes of stack behind the return address, or LR_AT_REGISTER, below
-   * 0 the complement of an index of a register in struct lr_registers. */
-  int32_t source, second; /* second: of a view */
-  uint32_t offset;        /* added to the pointer; of LR_TAKE_CONSTANT the bytes */
+  uint16_t size; /* how many bytes are taken; of a text at most so many */
+  /* Where the value, or the pointer to it, is. Negative: the complement of the register's index in struct lr_registers.
+   * Otherwise so many bytes of stack behind the return address, or, with LR_AT_REGISTER, memory that a register leads to. */
+  int32_t source, second; /* second: the second word of a view */
+  uint32_t offset;        /* is added to the pointer; of LR_TAKE_CONSTANT it is the bytes themselves */
 };
 
-/* A place in memory that a register leads to: with the register's index, and the distance. */
+/* LR_AT_REGISTER in a source: the register's index is in the bits from LR_REGISTER_SHIFT on, and below them the distance,
+ * which may be negative, plus LR_MIDDLE. */
 enum { LR_AT_REGISTER = 1 << 30, LR_REGISTER_SHIFT = 24, LR_MIDDLE = 1 << 23 };
 
 struct lr_program {
@@ -64,40 +65,40 @@ struct lr_program {
   uint16_t most;   /* bytes of the record, at most */
   uint8_t kind;    /* LRF_VALUES_... */
   uint8_t vectors; /* 1: it takes vector registers */
-  /* 1: it takes integer registers only, or nothing, and lr_take_quick does it; LR_QUICKEST: two or fewer, and
-   * lr_take_quickest does it. Then the rest is known: */
+  /* 1: it takes integer registers only, or nothing, so that lr_take_quick can run it. LR_QUICKEST: two values at most, so
+   * that lr_take_quickest can. Only then what follows is set. */
   uint8_t quick;
   uint8_t size;    /* of the first value */
   uint8_t slot[2]; /* of the first two values, indexes in struct lr_registers */
   uint16_t fixed;  /* bytes of the record; 0: there is none */
-  uint16_t zero;   /* where there is a byte that is 0: its padding, or behind it */
+  uint16_t zero;   /* where a 0 is written: on the padding byte, or behind a record that has none */
   uint32_t head;   /* the first four bytes of the record */
 };
 enum { LR_QUICKEST = 2 };
 
-/* A function whose values are taken; or what a hook of -finstrument-functions takes, whose call returns to the
- * RVA: then size is 1, and function the one that the hook must tell of. */
+/* A function whose values are taken. Or a call of a hook of -finstrument-functions: then rva is where that call returns to,
+ * size is 1, and function is the RVA of the function that the hook must tell of. */
 struct lr_valued {
   uint64_t rva;
   uint64_t size;
   uint64_t function;
   struct lr_program enter, leave;
-  /* Pointers that leave needs of the enter: where they are then, as lr_take.source. */
+  /* Pointers that are kept at the enter for the leave: where they are, as lr_take.source. */
   int32_t keep[LR_MOST_KEPT];
   uint32_t keeps;
 };
 
-/* What lr_level.inside is where the level is free and nothing but values makes events take the longer way;
- * LR_GENERAL, which it never is, where something else does. */
+/* What lr_level.inside is while the level is free, if values are all that keeps events from the hot path. Otherwise
+ * LR_GENERAL, which no level is. */
 extern uintptr_t lr_quick_idle;
 /* 0: hooks need not keep registers. */
 extern uint32_t lr_taking;
 
 /* ---- plan.c ---- */
 
-/* Functions by the addresses of their hooks, those that were asked for before. Open addressing; the index
- * is the address, so that functions side by side are so here. It is written under the modules' lock, the
- * address last, and read without. Where lr_quick_idle is not LR_GENERAL it is there. */
+/* A hash table from the addresses of hooks to functions, as far as they were asked for. It has open addressing, and its
+ * index is the address itself: functions that lie side by side do so here. It is written under the modules' lock, the address last,
+ * and read without a lock. It exists wherever lr_quick_idle is not LR_GENERAL. */
 struct lr_valued_entry {
   uintptr_t address;                /* 0: free */
   const struct lr_valued *function; /* without steps: nothing is taken */
@@ -105,7 +106,7 @@ struct lr_valued_entry {
 enum { LR_VALUED_ENTRIES = 1 << 20 };
 extern struct lr_valued_entry *lr_valued_entries;
 LR_INLINE uint32_t lr_valued_index(uintptr_t address) { return (uint32_t)(address >> 4) % LR_VALUED_ENTRIES; }
-/* Finds the function that a hook's address lies in, where that takes one look; else NULL. */
+/* Returns the function that a hook's address lies in if it is at the first place of the table; else NULL. */
 LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
   const struct lr_valued_entry *const e = &lr_relaxed(&lr_valued_entries)[lr_valued_index(address)];
   if (LR_UNLIKELY(lr_load(&e->address) != address)) return NULL;
@@ -113,7 +114,7 @@ LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
   if (!f) __builtin_unreachable(); /* it was written before the address */
   return f;
 }
-/* The same, and looks it up. */
+/* The same from wherever it is, in the plan if it was not asked for before. */
 const struct lr_valued *lr_valued_of(uintptr_t address);
 /* Finds what a hook of -finstrument-functions takes, by where its call returns to; NULL: nothing. */
 const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t function);
@@ -126,7 +127,7 @@ uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *prog
                         const struct lr_kept *kept);
 /* Keeps the pointers that a function's leave needs, for the innermost call, if there is memory for them. */
 void lr_keep(struct lr_level *v, const struct lr_valued *f, const struct lr_registers *r, uintptr_t frame);
-/* What was kept of the innermost call, or of another one; NULL: nothing. */
+/* The pointers that were kept for an open call; NULL: none were. */
 LR_INLINE const struct lr_kept *lr_kept_of(const struct lr_level *v, const struct lr_frame_entry *call) {
   const struct lr_kept *const k = v->kept ? &v->kept[call - v->stack] : NULL;
   return k && k->time == call->time ? k : NULL;
@@ -138,7 +139,8 @@ LR_INLINE int lr_returns(uintptr_t address) {
   return LR_LIKELY(code[0] == 0xc3) || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
 }
 
-/* lr_take_quickest writes the record of a program that is that; what stands behind it then means nothing. */
+/* lr_take_quickest writes the record of a program that is LR_QUICKEST. It may write beyond the record's end, where there is
+ * room and nothing stands yet. */
 LR_INLINE void lr_take_quickest(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
   enum { MOST = 4 + 8 + 8 };
   typedef char fits[LR_RESERVE >= 16 + MOST ? 1 : -1];
@@ -156,7 +158,7 @@ LR_INLINE void lr_take_quick(uint8_t *const p, const struct lr_program *program,
   const struct lr_take *s = program->steps, *const end = s + program->count;
   if (s == end) return;
   lr_store32(p, program->head);
-  /* Of a value more than its size may be written: there is room, and the next one lies on it. */
+  /* Eight bytes are written of each value; what is too much is overwritten by the next one. */
   lr_store64(p + 4, values[program->slot[0]]);
   if (s + 1 < end) {
     uint8_t *q = p + 4 + s->size;
