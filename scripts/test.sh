@@ -150,7 +150,7 @@ failed_lines() {
 gotest() {
 	local name=$1
 	shift
-	go test -vet=off -p 2 -timeout 10m -json "$@" 2>&1 </dev/null | tee "$out/$name.json" | build/tools/testcount -o "$out/$name.count" | tee "$out/$name.log"
+	go test -vet=off -p 2 -timeout 30m -json "$@" 2>&1 </dev/null | tee "$out/$name.json" | build/tools/testcount -o "$out/$name.count" | tee "$out/$name.log"
 	if [ -s "$out/$name.count" ]; then
 		add $(cat "$out/$name.count") "$name"
 	else
