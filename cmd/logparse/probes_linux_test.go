@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -604,5 +605,22 @@ int main(void) {
 	}
 	if code, text, errs := logparse("show", dir, "--columns", "function", "--format", "csv"); !ended || code != exitOK || strings.Count(text, "step") < 10 {
 		t.Errorf("%s%s", text, errs)
+	}
+}
+
+// The script that records LogTest by probes says that it is skipped where it records nothing, and leaves nothing of earlier runs.
+func TestProbeLanesSkipped(t *testing.T) {
+	out := t.TempDir()
+	old := filepath.Join(out, "linux-gcc-perf-O0")
+	if err := os.Mkdir(old, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command("bash", "../../scripts/probe-logtest.sh", "logparse", out, "none").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 77 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("what an earlier run recorded is there")
 	}
 }

@@ -161,14 +161,20 @@ func isWordByte(c byte) bool {
 }
 
 // textEnd returns how many bytes a text has with the mark that ends it, of what follows the mark that it begins with, -1 where it
-// does not end there.
+// does not end there. Behind the mark may be /N, which says how much of a text is taken.
 func textEnd(b []byte, mark byte) int {
 	for n := 0; ; {
 		i := bytes.IndexByte(b[n:], mark)
 		if i < 0 {
 			return -1
 		}
-		if n += i + 1; n == len(b) || b[n] == ' ' || b[n] == '\r' && n+1 == len(b) {
+		n += i + 1
+		k := n
+		if k < len(b) && b[k] == '/' {
+			_, digits := decimal(b[k+1:])
+			k += 1 + digits
+		}
+		if k == len(b) || b[k] == ' ' || b[k] == '\r' && k+1 == len(b) {
 			return n
 		}
 	}

@@ -296,6 +296,8 @@ func TestTextsOfLines(t *testing.T) {
 		{`a="dGVzdA=="`, ""},
 		{`a="dGVzdA==" b="x ="`, ""},
 		{`a="dGVzdA=="` + "\noutput\" of the program\"", `a="dGVzdA=="`},
+		{`a="one"/3` + "\noutput\"", `a="one"/3`},
+		{`a="one` + "\n" + `two"/7 b="three"/5`, ""},
 		{`a="x="` + "\r\n" + `output"`, `a="x="`},
 		{`a="b="` + "\n" + `output"`, `a="b="`},
 	} {

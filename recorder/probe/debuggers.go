@@ -11,6 +11,9 @@ import (
 	"logparser/parser"
 )
 
+// maxDebuggerText is how many characters of a text gdb and frida print. Behind one that has more they print /N, this number.
+const maxDebuggerText = 256
+
 // gdbClass is the fixed part of the script for gdb. A probe is a breakpoint that prints a line and goes
 // on; gdb reads the time.
 //
@@ -18,7 +21,7 @@ import (
 var gdbClass string
 
 func (p *Plan) writeGDB(out *bufio.Writer) {
-	out.WriteString(gdbClass)
+	out.WriteString(strings.ReplaceAll(gdbClass, "MOST", strconv.Itoa(maxDebuggerText)))
 	name := modules.BaseName(p.Path)
 	fmt.Fprintf(out, `
 def logparser_base():
@@ -180,13 +183,14 @@ func (f *Fetch) windbg() string {
 func (p *Plan) writeFrida(out *bufio.Writer) {
 	fmt.Fprintf(out, `// frida -q -l SCRIPT -f PROGRAM > calls.txt (or -p PID), then: logparse show calls.txt
 // Times are those of the day, with milliseconds: functions that end sooner show none.
-const base = Process.getModuleByName(%q).base;
+const base = Process.getModuleByName(%[1]q).base;
 function guarded(f) { try { return f(); } catch (e) { return '(fault)'; } }
-function text(p) { return guarded(() => p.isNull() ? '0x0' : '"' + p.readUtf8String().slice(0, 256) + '"'); }
+function shortened(s) { return '"' + s.slice(0, %[2]d) + (s.length > %[2]d ? '"/%[2]d' : '"'); }
+function text(p) { return guarded(() => p.isNull() ? '0x0' : shortened(p.readUtf8String())); }
 function line(kind, address, event, values) {
   console.log('lp ' + kind + ' ' + Date.now() + '000000 ' + Process.id + ' ' + Process.getCurrentThreadId() + ' ' + address + ' ' + event + values);
 }
-`, modules.BaseName(p.Path))
+`, modules.BaseName(p.Path), maxDebuggerText)
 	for i := range p.Probes {
 		b := &p.Probes[i]
 		switch {

@@ -210,6 +210,15 @@ func bpftraceRegister(place string, leave bool) string {
 	return `reg("` + kernelRegister(place)[1:] + `")`
 }
 
+// bpftraceText returns the format and the expression of the text at an address. bpftrace does not say whether there is more than it takes,
+// so that the number is printed, which one byte less than the size is, since the 0 is part of that.
+func bpftraceText(x string) (format, expression string) {
+	return `\"%s\"/` + strconv.Itoa(bpftraceTextSize-1), "str(" + x + ", " + strconv.Itoa(bpftraceTextSize) + ")"
+}
+
+// bpftraceTextSize is how much of a text bpftrace takes at most, if its variable BPFTRACE_STRLEN is not set.
+const bpftraceTextSize = 64
+
 // bpftrace returns the format and the expression of a fetch.
 func (f *Fetch) bpftrace(leave bool) (format, expression string) {
 	x := bpftraceRegister(f.Place, leave)
@@ -225,13 +234,13 @@ func (f *Fetch) bpftrace(leave bool) (format, expression string) {
 		case i+1 < len(f.Memory):
 			x = "*(uint64 *)" + x
 		case f.Kind == Text:
-			return `\"%s\"`, "str(" + x + ")"
+			return bpftraceText(x)
 		default:
 			x = "*(" + typ + " *)" + x
 		}
 	}
 	if f.Kind == Text {
-		return `\"%s\"`, "str(" + x + ")"
+		return bpftraceText(x)
 	}
 	if f.Memory == nil {
 		if f.Shift > 0 {

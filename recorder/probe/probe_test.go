@@ -300,6 +300,26 @@ func TestWinDbgOffsets(t *testing.T) {
 	}
 }
 
+// A script tells where there is more of a text than it takes, or may be.
+func TestTextLimits(t *testing.T) {
+	f := types.Function{RVA: 0x1380, Size: 16, Name: "f", Parameters: []types.Parameter{{Name: "s", Type: textType}}}
+	v := values.NewMaker(values.SysV).Function(&f, nil)
+	for tool, want := range map[string]string{
+		"bpftrace": `s=\"%s\"/63\n", nsecs, pid, tid, reg("ip"), str(arg0, 64)`,
+		"gdb":      `s[:256] + ('"/256' if len(s) > 256 else '"')`,
+		"frida":    `s.slice(0, 256) + (s.length > 256 ? '"/256' : '"')`,
+	} {
+		p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{{Name: "f", Linkage: "f", RVA: 0x1380, Values: &v}}, Options{Tool: FindTool(tool)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := p.Write(&text, false); err != nil || !strings.Contains(text.String(), want) || strings.Contains(text.String(), "MOST") {
+			t.Errorf("%s: %v: %s", tool, err, text.String())
+		}
+	}
+}
+
 // Values have their own sizes and signs in WinDbg, in memory and as parts of registers.
 func TestWinDbgSizes(t *testing.T) {
 	for want, f := range map[string]Fetch{
