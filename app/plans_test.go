@@ -245,6 +245,42 @@ func TestPlanProbesRefused(t *testing.T) {
 	}
 }
 
+// TestPlanProbingARM64 takes what declarations say from where the program's own processor has it, and refuses registers of another.
+func TestPlanProbingARM64(t *testing.T) {
+	path := filepath.Join("..", "symbols", "dwarf", "testdata", "aarch64.so")
+	specs, err := ParseValueSpecs([]string{"folded_a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for declaration, want := range map[string]string{
+		"int _Z8folded_ai(int a, const char *s);": "a:x0 s:x1", "int _Z8folded_ai(const char *s asm(\"r8\"));": "the declaration of folded_a(int) names registers of x86-64, which aarch64.so is not for",
+	} {
+		file := filepath.Join(t.TempDir(), "own.h")
+		if err := os.WriteFile(file, []byte(declaration+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		own, err := ReadPrototypes(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := PlanProbing(t.Context(), Inputs{NoRecordedPaths: true}, ProbingOptions{Image: path, Functions: specs, Values: specs, Prototypes: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if plan, err := p.planValues(t.Context(), Inputs{NoRecordedPaths: true}); err != nil {
+			got = err.Error()
+		} else {
+			for _, v := range plan.Modules[0].Functions[0].Enter {
+				got = strings.TrimSpace(got + " " + v.Name + ":" + v.Place)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", declaration, got, want)
+		}
+	}
+}
+
 // TestPlanLibraryValues makes the plan of calls into the libraries of a program: what the library's own debug
 // information tells, and what prototypes do.
 func TestPlanLibraryValues(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"logparser/recorder/launch"
 	"logparser/recorder/probe"
 	"logparser/recorder/probe/uprobe"
+	"logparser/symbols/types"
 	"logparser/symbols/types/dwarf"
 )
 
@@ -60,6 +62,7 @@ type Probing struct {
 	Values, Unknown int
 
 	opt     ProbingOptions
+	starts  []string // of the processes, as the kernel counts them
 	session *uprobe.Session
 	traces  *uprobe.Traces
 	done    chan error
@@ -137,6 +140,10 @@ func (p *Probing) Start(ctx context.Context, in Inputs) (err error) {
 		p.Plan.Discard()
 		return err
 	}
+	for _, pid := range p.opt.PIDs {
+		start, _ := runningSince(pid)
+		p.starts = append(p.starts, start)
+	}
 	p.done = make(chan error, 1)
 	go func() { p.done <- p.session.Run(p.traces.Add, p.traces.Sync) }()
 	return nil
@@ -161,15 +168,25 @@ func (p *Probing) planValues(ctx context.Context, in Inputs) (*ValuePlan, error)
 		}
 	}
 	builtin, _ := values.BuiltinPrototypes()
+	maker := values.NewMaker(abi)
+	var refused error
 	m.Functions = p.functionsOf(func(f *probe.Function) *values.Function {
 		if p.opt.Raw {
 			return p.rawValues(f)
 		}
-		if v := p.declared(f, m.Name, p.opt.Prototypes); v != nil || slices.ContainsFunc(described, func(d values.Function) bool { return d.RVA == f.RVA }) {
+		v, err := p.declared(maker, f, m.Name, p.opt.Prototypes)
+		if err != nil {
+			refused = err
+		}
+		if v != nil || slices.ContainsFunc(described, func(d values.Function) bool { return d.RVA == f.RVA }) {
 			return v
 		}
-		return p.declared(f, m.Name, builtin)
+		v, _ = p.declared(maker, f, m.Name, builtin)
+		return v
 	})
+	if refused != nil {
+		return nil, refused
+	}
 	m.Functions = withoutOverlap(append(m.Functions, described...))
 	if len(m.Functions) == 0 {
 		return nil, message.InFile(p.Probes.Path, ErrNoValues)
@@ -196,19 +213,22 @@ func (p *Probing) functionsOf(make func(f *probe.Function) *values.Function) (li
 }
 
 // declared returns what is taken of a function by its declaration, nil if it has none. by may be nil.
-func (p *Probing) declared(f *probe.Function, library string, by *Prototypes) *values.Function {
+func (p *Probing) declared(maker *values.Maker, f *probe.Function, library string, by *Prototypes) (*values.Function, error) {
 	items, wanted := values.Choose(p.opt.Values, f.Name)
 	if by == nil || !wanted || f.Go {
-		return nil
+		return nil, nil
 	}
 	declared := declarationOf(f, library, by)
 	if declared == nil {
-		return nil
+		return nil, nil
+	}
+	if maker.ABI == values.AAPCS64 && slices.ContainsFunc(declared.Parameters, func(a types.Parameter) bool { return a.Register != "" }) {
+		return nil, message.Errorf("the declaration of %s names registers of x86-64, which %s is not for", f.Name, library)
 	}
 	there := *declared
 	there.RVA, there.Size = f.RVA, max(f.Size, 1)
-	v := values.NewMaker(values.SysV).Function(&there, items)
-	return &v
+	v := maker.Function(&there, items)
+	return &v, nil
 }
 
 // rawValues returns the arguments and results of a function as numbers.
@@ -251,13 +271,29 @@ func (p *Probing) Wait(ctx context.Context) error {
 				break
 			}
 			running = false
-			for _, pid := range p.opt.PIDs {
-				_, err := os.Stat("/proc/" + strconv.FormatUint(uint64(pid), 10))
-				running = running || err == nil
+			for i, pid := range p.opt.PIDs {
+				start, runs := runningSince(pid)
+				running = running || runs && start == p.starts[i]
 			}
 		}
 	}
 	return p.Stop()
+}
+
+// runningSince returns when a process was started, by which it is told from a later one of its id, and whether it runs. One that has
+// ended is listed until its parent asks for it: it is a zombie, as is also one whose first thread has ended and others run on.
+func runningSince(pid uint32) (start string, runs bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.FormatUint(uint64(pid), 10) + "/stat")
+	if err != nil {
+		return "", false
+	}
+	// Behind the name, which may hold anything: the state, 18th the number of threads, and 20th the start.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return "", false
+	}
+	ended := fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
+	return fields[19], !ended
 }
 
 // Stop takes the probes away, and writes what they have left.

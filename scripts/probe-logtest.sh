@@ -6,7 +6,8 @@
 #	linux-COMPILER-perf-LEVEL       by perf, with the script of logparse probes
 #	linux-COMPILER-bpftrace-LEVEL   by bpftrace, with the script of logparse probes
 #
-# As root, on a kernel with uprobes. What is not here is left out, and said.
+# As root, on a kernel with uprobes. What is not here is left out, and said; where that is all of it the exit status is 77. What an
+# earlier run left in OUT is removed first.
 set -u
 logparse=$(readlink -f "$1")
 mkdir -p "$2" && out=$(cd "$2" && pwd) || exit 2
@@ -14,7 +15,8 @@ shift 2
 lanes=$*
 here=$(cd "$(dirname "$0")/.." && pwd)
 samples=$here/recorder/samples/logtest
-[ -w /sys/kernel/tracing/uprobe_events ] || { echo "skipped: no root, no tracefs, or a kernel without uprobes"; exit 0; }
+rm -rf "${out:?}"/linux-*-{probe,perf,bpftrace}-O[02]{,.log}
+[ -w /sys/kernel/tracing/uprobe_events ] || { echo "no root, no tracefs, or a kernel without uprobes"; exit 77; }
 chosen="main globalHelper app::* shapes::* logtest_sum"
 passed=0 failed=0 skipped=0
 
@@ -48,7 +50,7 @@ for compiler in g++ clang++; do
 			lane=linux-$(sed 's/+*$//; s/^g$/gcc/' <<<$compiler)-$way-$level
 			case " ${lanes:-$lane} " in *" $lane "*) ;; *) continue ;; esac
 			command -v $compiler >/dev/null && command -v $tool >/dev/null || { echo "$lane: skipped: $compiler or $tool is not here"; skipped=$((skipped + 1)); continue; }
-			rm -rf "${out:?}/$lane" && mkdir -p "$out/$lane" || exit 2
+			mkdir -p "$out/$lane" || exit 2
 			if (cd "$out/$lane" && record $way $compiler -$level) >"$out/$lane.log" 2>&1; then
 				echo "$lane: recorded"
 				passed=$((passed + 1))
@@ -63,4 +65,5 @@ for compiler in g++ clang++; do
 	done
 done
 echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+[ $failed -eq 0 ] || exit 1
+[ $passed -gt 0 ] || { echo "nothing of it can be recorded here"; exit 77; }

@@ -150,7 +150,7 @@ failed_lines() {
 gotest() {
 	local name=$1
 	shift
-	go test -vet=off -p 2 -timeout 10m -json "$@" 2>&1 </dev/null | tee "$out/$name.json" | build/tools/testcount -o "$out/$name.count" | tee "$out/$name.log"
+	go test -vet=off -p 2 -timeout 30m -json "$@" 2>&1 </dev/null | tee "$out/$name.json" | build/tools/testcount -o "$out/$name.count" | tee "$out/$name.log"
 	if [ -s "$out/$name.count" ]; then
 		add $(cat "$out/$name.count") "$name"
 	else
@@ -243,12 +243,12 @@ stage_recorder() {
 	lane recorder-trace 35 recorder/tests/run_trace.sh 100
 	lane recorder-programs 15 recorder/tests/programs.sh
 	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
-	CGO_ENABLED=0 go build -tags ci,migrated_fynedo -o build/test/logparse-probes ./cmd/logparse
+	lane build-logparse-probes 10 env CGO_ENABLED=0 go build -tags ci,migrated_fynedo -o build/test/logparse-probes ./cmd/logparse
 	lane probe-logtest 10 scripts/probe-logtest.sh build/test/logparse-probes build/trace-probes
 	end_beside
 	local system
 	for system in linux windows probes; do
-		if ls build/trace-$system/*/LogDetails.lptrace >/dev/null 2>&1; then
+		if compgen -G "build/trace-$system/*/LogDetails.lptrace" >/dev/null || compgen -G "build/trace-$system/*/LogDetails.txt" >/dev/null; then
 			LOGPARSER_TRACETEST_DIR=$PWD/build/trace-$system CGO_ENABLED=0 gotest trace-logtest-$system -run TestTraceLogTest ./cmd/logparse
 		else
 			skip trace-logtest-$system "there are no traces of LogTest"

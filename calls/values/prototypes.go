@@ -22,7 +22,8 @@ import (
 //	size_t strlen(const char *s);
 //	int qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
 //
-// A parameter that another one counts is written as an array: const char text[size], size_t size. One that is passed in a register of
+// A parameter that another one counts is written as an array: const char text[size], size_t size. Its count is unsigned and has 64
+// bits, or the pointer is taken in place of the text. One that is passed in a register of
 // its own, as assembler may have it, has that behind its name, as in GNU C: const char *s asm("r8").
 //
 // A line "library NAME…" says of which libraries those below it are, by base names with * and ?; before the first one they are of
@@ -150,12 +151,15 @@ func parsePrototype(line string) (*types.Function, error) {
 	}
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
-		if p.Length != "" && !slices.ContainsFunc(f.Parameters, func(o types.Parameter) bool { return o.Name == p.Length && isCount(o.Type) }) {
+		k := slices.IndexFunc(f.Parameters, func(o types.Parameter) bool { return o.Name == p.Length && isCount(o.Type) })
+		if p.Length == "" || k < 0 {
 			p.Length = "" // a constant
+			continue
 		}
-		if p.Length != "" {
-			t := *p.Type
-			p.Type, t.Kind = &t, types.Pointer // it need not end with a 0
+		t := *p.Type
+		p.Type, t.Kind = &t, types.Pointer // it need not end with a 0
+		if !fillsRegister(f.Parameters[k].Type) {
+			p.Length = ""
 		}
 	}
 	return f, nil
@@ -163,6 +167,10 @@ func parsePrototype(line string) (*types.Function, error) {
 
 // isCount reports whether a parameter may say how long another one is.
 func isCount(t *types.Type) bool { return t.Kind == types.Int || t.Kind == types.Uint }
+
+// fillsRegister reports whether the whole register that has a count is the count. With a smaller one anything may stand beside it, and
+// one that is below 0 is no length: by both, memory behind the text would be taken for text.
+func fillsRegister(t *types.Type) bool { return t.Kind == types.Uint && t.Size == 8 }
 
 // prototypeWords are the names and signs of a declaration.
 func prototypeWords(line string) (words []string) {

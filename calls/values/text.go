@@ -22,6 +22,7 @@ func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
 		names = d.taken.Events[n]
 	}
 	b = b[4:]
+	line := lineOf(b)
 	var list []rows.Value
 	for len(list) < MaxValues {
 		name, rest, ok := printedName(b)
@@ -29,7 +30,7 @@ func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
 			break
 		}
 		var v rows.Value
-		v, b = printedValue(rest)
+		v, b = line.value(rest)
 		v.Name = string(name)
 		if !enter && (v.Name == "ret" || v.Name == "arg1" || v.Name == "retval") {
 			v.Name = Result
@@ -60,6 +61,9 @@ func cutText(size, text *rows.Value) {
 	case size.Bits < n:
 		text.Characters, text.Cut = text.Characters[:size.Bits], false
 		text.Text = quote(text.Characters)
+	case size.Bits == n:
+		text.Cut = false
+		text.Text = quote(text.Characters)
 	case size.Bits > n && !text.Cut:
 		text.Cut = true
 		text.Text += "…"
@@ -89,31 +93,66 @@ func printedName(b []byte) (name, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// maxMarks bounds the quotation marks of a text that are looked at: each may be its end.
-const maxMarks = 256
+// A printedLine is a line of values as a tool has printed it: name is how many bytes before its end the last name with = behind it
+// begins, and mark how many the last quotation mark. They are 0 where there is none.
+type printedLine struct{ name, mark int }
 
-// printedValue reads a value and returns what is behind it.
-func printedValue(b []byte) (v rows.Value, rest []byte) {
+func lineOf(b []byte) (l printedLine) {
+	for end := bytes.LastIndexByte(b, '='); end >= 0 && l.name == 0; end = bytes.LastIndexByte(b[:end], '=') {
+		i := end
+		for i > 0 && wordByte(b[i-1]) {
+			i--
+		}
+		if i < end && i > 0 && b[i-1] == ' ' {
+			l.name = len(b) - i
+		}
+	}
+	if i := bytes.LastIndexByte(b, '"'); i >= 0 {
+		l.mark = len(b) - i
+	}
+	return l
+}
+
+// goesOn reports whether the text before the end of a line may go on there: no other name comes, and there are marks.
+func (l printedLine) goesOn(behind []byte) bool {
+	named := l.name > 0 && l.name < len(behind)
+	return !named && l.mark > 0 && l.mark <= len(behind)
+}
+
+// atMost reads /N, which scripts print behind a text of which they take N bytes or characters at most, and returns what is behind it.
+// It is 0 where there is none.
+func atMost(b []byte) (n int, rest []byte) {
+	if len(b) == 0 || b[0] != '/' {
+		return 0, b
+	}
+	k := 1
+	for k < len(b) && k < 8 && b[k] >= '0' && b[k] <= '9' {
+		n = 10*n + int(b[k]-'0')
+		k++
+	}
+	return n, b[k:]
+}
+
+// value reads a value, and returns what is behind it.
+func (l printedLine) value(b []byte) (v rows.Value, rest []byte) {
 	if len(b) > 0 && (b[0] == '"' || b[0] == '\'') {
 		// The text ends where another name, or nothing, comes: it may have quotation marks itself.
-		for from, marks := 1, 0; from < len(b) && marks < maxMarks; marks++ {
+		for from := 1; from < len(b); {
 			i := bytes.IndexByte(b[from:], b[0])
 			if i < 0 {
 				break
 			}
 			i += from
-			behind := b[i+1:]
-			if len(behind) > 0 && behind[0] != ' ' {
-				from = i + 1
+			most, behind := atMost(b[i+1:])
+			if from = i + 1; len(behind) > 0 && (behind[0] != ' ' || l.goesOn(behind)) {
 				continue
 			}
-			_, _, named := printedName(bytes.TrimLeft(behind, " "))
-			if len(behind) == 0 || named || !bytes.ContainsRune(behind, '"') {
-				v.Kind, v.Characters = rows.TextValue, string(b[1:i])
-				v.Text = quote(v.Characters)
-				return v, behind
+			v.Kind, v.Characters = rows.TextValue, string(b[1:i])
+			v.Text = quote(v.Characters)
+			if v.Cut = most > 0 && i-1 >= most; v.Cut {
+				v.Text += "…"
 			}
-			from = i + 1
+			return v, behind
 		}
 		v.Kind, v.Characters, v.Cut = rows.TextValue, string(b[1:]), true
 		v.Text = quote(v.Characters) + "…"

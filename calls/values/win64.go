@@ -34,7 +34,7 @@ func inRegister(t *types.Type) (is, known bool) {
 	switch {
 	case t.Indirect:
 		return false, true
-	case t.Kind == types.Struct && t.Doubtful:
+	case t.Doubtful:
 		return false, false
 	}
 	return true, true

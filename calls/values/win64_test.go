@@ -12,6 +12,7 @@ import (
 func TestPlacesWin64(t *testing.T) {
 	doubtful := *structOf(intType)
 	doubtful.Doubtful = true
+	notWhole := types.Type{Kind: types.Opaque, Size: 8, Name: "N", Doubtful: true}
 	for _, test := range []struct {
 		name   string
 		args   []*types.Type
@@ -35,6 +36,7 @@ func TestPlacesWin64(t *testing.T) {
 		{"not told", []*types.Type{intType, nil, doubleType}, nil, "rcx ? xmm2"},
 		{"either way", []*types.Type{&doubtful, intType}, nil, "? rdx"},
 		{"either way of a result", []*types.Type{intType}, &doubtful, "? = ?"},
+		{"either way, members not known", []*types.Type{&notWhole, intType}, &notWhole, "? ? = ?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := types.Function{Result: test.result}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -405,5 +408,219 @@ int main(void) {
 	}
 	if len(next) != 2 {
 		t.Errorf("%d threads: %s", len(next), text[:min(len(text), 500)])
+	}
+}
+
+// TestRecordProbedEmpty records a function that is one return instruction, at which both of its probes would lie: each call begins before
+// it ends, and has its values. The script for perf has the same.
+func TestRecordProbedEmpty(t *testing.T) {
+	program := compile(t, `
+__attribute__((noipa)) void empty(long n) { asm volatile(""); }
+__attribute__((noipa)) long work(long n) { return n + 1; }
+int main(void) {
+  long n = 0;
+  for (int i = 0; i < 3; i++) { empty(n); n = work(n); }
+  return n != 3;
+}
+`, "-O2", "-fcf-protection=none")
+	want := "function,depth,arguments,result\nmain,0,,\n"
+	for i := range 3 {
+		want += fmt.Sprintf("empty,1,arg1 = %#[1]x,R\nwork,1,arg1 = %#[1]x,%#[2]x\n", i, i+1)
+	}
+	shown := func(log string) string {
+		code, text, errs := logparse("show", log, "--columns", "function,depth,arguments,result", "--format", "csv", "--where", "event:enter")
+		if code != exitOK {
+			t.Error(errs)
+		}
+		text = regexp.MustCompile("(?m)^main,0,.*$").ReplaceAllString(text, "main,0,,")
+		return regexp.MustCompile("(?m)^(empty.*),0x[0-9a-f].*$").ReplaceAllString(text, "$1,R")
+	}
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	out, err := recordProcess(t, program, "--probe", "main", "--probe", "empty", "--probe", "work", "--values", "raw:1", "-o", dir, program).CombinedOutput()
+	if err != nil {
+		t.Skipf("%v: %s", err, out) // no root, or a kernel without BPF
+	}
+	if got := shown(dir); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("no perf")
+	}
+	script := filepath.Join(filepath.Dir(program), "perf.sh")
+	if code, _, errs := logparse("probes", program, "main", "empty", "work", "--args", "raw:1", "--at-returns", "-o", script); code != exitOK {
+		t.Fatal(errs)
+	}
+	cmd := exec.Command("sh", script, program)
+	cmd.Dir = filepath.Dir(program)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out) // another user of perf
+	}
+	if got := shown(filepath.Join(cmd.Dir, "calls.txt")); got != want {
+		t.Errorf("by perf: %s\nwant\n%s", got, want)
+	}
+}
+
+// TestRecordProbedEnds records a process whose first thread has ended while another one runs on, until that is killed, too: it is listed
+// as long as its parent, which is this test, does not ask for it.
+func TestRecordProbedEnds(t *testing.T) {
+	program := compile(t, `
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noipa)) int step(int n) { return n + 1; }
+static void *work(void *p) {
+  for (int i = 0;; i = step(i)) usleep(1000);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  alarm(60);
+  pthread_create(&t, 0, work, 0);
+  pthread_exit(0);
+}
+`, "-O1", "-pthread")
+	running := exec.Command(program)
+	if err := running.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer running.Wait()
+	defer running.Process.Kill()
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	cmd := recordProcess(t, program, "--probe", "step", "--image", program, "--pid", strconv.Itoa(running.Process.Pid), "-o", dir)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	endless := time.AfterFunc(40*time.Second, func() { cmd.Process.Signal(os.Interrupt) })
+	lines, begun, ended := bufio.NewScanner(said), false, make(chan struct{})
+	for lines.Scan() {
+		if !begun && strings.Contains(lines.Text(), "Ctrl+C ends the recording") {
+			begun = true
+			go func() {
+				defer close(ended)
+				time.Sleep(500 * time.Millisecond) // it looks after the process ten times a second
+				if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
+					t.Error("it ended with the first thread")
+				}
+				running.Process.Kill()
+			}()
+		}
+	}
+	if err := cmd.Wait(); !begun {
+		t.Skip(err) // no root, or a kernel without BPF
+	}
+	<-ended
+	if !endless.Stop() {
+		t.Error("it did not end with the process")
+	}
+	if code, text, errs := logparse("show", dir, "--columns", "function", "--format", "csv"); code != exitOK || strings.Count(text, "step") < 10 {
+		t.Errorf("%s%s", text, errs)
+	}
+}
+
+// TestRecordProbedIDs names processes that cannot be.
+func TestRecordProbedIDs(t *testing.T) {
+	for _, pid := range []string{"0", "4294967297"} {
+		if code, _, errs := logparse("record", "--probe", "f", "--pid", pid); code != exitUsage || !strings.Contains(errs, "no process has such an id") {
+			t.Errorf("%s: %d %s", pid, code, errs)
+		}
+	}
+}
+
+// TestRecordProbedWaiting records a program that passes a text on a page that never comes: other threads are recorded nevertheless, and the
+// recording ends when it is asked to.
+func TestRecordProbedWaiting(t *testing.T) {
+	program := compile(t, `
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noipa)) int step(int n) { return n + 1; }
+__attribute__((noipa)) int look(const char *s) { return s != 0; }
+static void *work(void *p) {
+  usleep(100000);
+  for (int i = 0;; i = step(i)) usleep(1000);
+  return p;
+}
+int main(void) {
+  struct uffdio_api api = {.api = UFFD_API};
+  struct uffdio_register area = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+  char byte;
+  pthread_t t;
+  alarm(100);
+  int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+  char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  area.range.start = (unsigned long)page, area.range.len = 4096;
+  if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &area)) return 1;
+  if (read(0, &byte, 1) != 1) return 1;
+  pthread_create(&t, 0, work, 0);
+  look(page);
+  pthread_join(t, 0);
+}
+`, "-O1", "-g", "-pthread")
+	running := exec.Command(program)
+	input, err := running.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer running.Wait()
+	defer running.Process.Kill()
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	cmd := recordProcess(t, program, "--probe", "step", "--probe", "look", "--values", "*", "--pid", strconv.Itoa(running.Process.Pid), "-o", dir)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	endless := time.AfterFunc(40*time.Second, func() { running.Process.Kill() })
+	lines, begun, ended := bufio.NewScanner(said), false, false
+	for lines.Scan() {
+		switch {
+		case strings.Contains(lines.Text(), "Ctrl+C ends the recording"):
+			begun = true
+			if _, err := input.Write([]byte{1}); err != nil {
+				t.Skip(err) // no userfaultfd
+			}
+			time.Sleep(500 * time.Millisecond)
+			cmd.Process.Signal(os.Interrupt)
+		case strings.Contains(lines.Text(), "recorded: "):
+			if ended = endless.Stop(); !ended {
+				t.Error("it ended only with the program")
+			}
+			running.Process.Kill() // the kernel lets the command go when nothing waits for the page
+		}
+	}
+	if err := cmd.Wait(); !begun {
+		t.Skip(err) // no root, or a kernel without BPF
+	}
+	if code, text, errs := logparse("show", dir, "--columns", "function", "--format", "csv"); !ended || code != exitOK || strings.Count(text, "step") < 10 {
+		t.Errorf("%s%s", text, errs)
+	}
+}
+
+// The script that records LogTest by probes says that it is skipped where it records nothing, and leaves nothing of earlier runs.
+func TestProbeLanesSkipped(t *testing.T) {
+	out := t.TempDir()
+	old := filepath.Join(out, "linux-gcc-perf-O0")
+	if err := os.Mkdir(old, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command("bash", "../../scripts/probe-logtest.sh", "logparse", out, "none").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 77 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("what an earlier run recorded is there")
 	}
 }

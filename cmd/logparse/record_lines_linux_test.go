@@ -165,6 +165,125 @@ func TestRecordEarlyLines(t *testing.T) {
 	}
 }
 
+// earlyThreads prints before its first recorded call in a child that has its memory, and in a thread that makes no such
+// call; and then more than is kept, behind the beginning of a line.
+const earlyThreads = `
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define UNSEEN __attribute__((no_instrument_function))
+UNSEEN static void print(int fd, const char *text) {
+  if (write(fd, text, strlen(text)) < 0) abort();
+}
+UNSEEN static int child(void *unused) {
+  (void)unused;
+  print(1, "a child\n");
+  _exit(0);
+}
+UNSEEN static void *thread(void *id) {
+  *(long *)id = syscall(SYS_gettid);
+  print(1, "a thread\n");
+  print(1, "twice\n");
+  return NULL;
+}
+UNSEEN __attribute__((constructor)) static void before(void) {
+  static char stack[1 << 16] __attribute__((aligned(16)));
+  pthread_t t;
+  long id;
+  char number[20];
+  if (clone(child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL) < 0) abort();
+  wait(NULL);
+  print(1, "first\n");
+  pthread_create(&t, NULL, thread, &id);
+  pthread_join(t, NULL);
+  int n = sizeof number;
+  for (number[--n] = 0; id; id /= 10) number[--n] = (char)('0' + id % 10);
+  print(1, number + n);
+  print(1, "\n");
+  if (!getenv("MUCH")) return;
+  print(2, "a beginning");
+  for (int i = 0; i < 1000; i++) print(1, "much\n");
+  print(2, " and an end\n");
+}
+int main(void) {
+  print(2, "main\n");
+  return 0;
+}`
+
+// TestRecordEarlyThreads has in the log what other threads printed before it began, not what is of another process or
+// without its beginning.
+func TestRecordEarlyThreads(t *testing.T) {
+	program := compile(t, earlyThreads, withHooks)
+	dir := filepath.Join(filepath.Dir(program), "lines")
+	out, err := recordProcess(t, program, "-q", "-o", dir, "--lines", "./program").Output()
+	printed := strings.Split(string(out), "\n")
+	if err != nil || len(printed) != 6 {
+		t.Fatalf("%v: %q", err, out)
+	}
+	want := []string{"stdout: first", "logrec: lines printed by thread " + printed[4] + " follow: 2", "stdout: a thread", "stdout: twice", "stdout: " + printed[4], "stderr: main"}
+	if got := annotationTexts(t, dir); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+
+	cmd := recordProcess(t, program, "-q", "-o", dir+"2", "--lines", "./program")
+	cmd.Env = append(cmd.Env, "MUCH=1")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := annotationTexts(t, dir+"2"); len(got) < 300 || got[len(got)-1] != "stderr: main" {
+		t.Errorf("%d lines: %q", len(got), got)
+	}
+}
+
+// onlyPrinting are many processes that record nothing, of which two threads print more than is kept.
+const onlyPrinting = `
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define UNSEEN __attribute__((no_instrument_function))
+static char big[60000];
+static volatile int done;
+UNSEEN static void *small(void *unused) {
+  while (!done)
+    if (write(1, "b\n", 2) < 0) break;
+  return unused;
+}
+void hooked(void) {}
+UNSEEN int main(void) {
+  for (int i = 0; i < (int)sizeof big; i++) big[i] = "abc\n"[i % 4];
+  for (int i = 0; i < 600; i++) {
+    int status;
+    if (fork() == 0) {
+      pthread_t t;
+      pthread_create(&t, NULL, small, NULL);
+      usleep(100);
+      if (write(1, big, sizeof big) < 0) _exit(1);
+      done = 1;
+      pthread_join(t, NULL);
+      _exit(0);
+    }
+    wait(&status);
+    if (status) return 1;
+  }
+  return 0;
+}`
+
+// TestRecordEarlyLinesLeftOut has programs unharmed that print much in several threads before any call is recorded.
+func TestRecordEarlyLinesLeftOut(t *testing.T) {
+	program := compile(t, onlyPrinting, withHooks)
+	cmd := recordProcess(t, program, "-q", "--lines", "./program")
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 0 {
+		t.Error(err)
+	}
+}
+
 // annotationTexts returns the texts of a log's annotations.
 func annotationTexts(t *testing.T, log string) (texts []string) {
 	t.Helper()

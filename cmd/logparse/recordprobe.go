@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,6 +53,8 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) error {
 		return misused("record runs a PROGRAM, or takes processes that run by --pid or --all-processes, not both")
 	case !running && len(args) == 0:
 		return errors.New("record --probe needs a PROGRAM, --pid or --all-processes, such as: logparse record --probe 'parse*' ./app")
+	case slices.ContainsFunc(f.pids, func(pid uint) bool { return pid == 0 || pid > math.MaxInt32 }):
+		return misused("--pid: no process has such an id")
 	case f.all && f.image == "":
 		return misused("--all-processes needs the file whose processes are meant: --image FILE")
 	}

@@ -125,43 +125,57 @@ func (l *line) parse(b []byte) {
 	l.kernel(b)
 }
 
-// quote returns the mark that the last text among the arguments begins with, 0 where there is none.
-func (l *line) quote() byte {
-	i := bytes.LastIndexByte(l.arguments, '=')
-	for ; i >= 0; i = bytes.LastIndexByte(l.arguments[:i], '=') {
-		if i+1 < len(l.arguments) && (l.arguments[i+1] == '"' || l.arguments[i+1] == '\'') {
-			return l.arguments[i+1]
+// openText returns the mark of the text that the line ends within, which has a line feed; 0 where it ends within none.
+func (l *line) openText() (mark byte) {
+	a := l.arguments
+	if n := len(a); n == 0 || a[n-1] == '"' && n > 2 && a[n-2] != '=' {
+		return 0
+	}
+	if bytes.IndexByte(a, '"') < 0 && bytes.IndexByte(a, '\'') < 0 {
+		return 0
+	}
+	// From the left: what looks like the beginning of a text may stand in another one.
+	for len(a) > 0 {
+		n := 0
+		for n < len(a) && isWordByte(a[n]) {
+			n++
 		}
+		if n > 0 && n+1 < len(a) && a[n] == '=' && (a[n+1] == '"' || a[n+1] == '\'') {
+			end := textEnd(a[n+2:], a[n+1])
+			if end < 0 {
+				return a[n+1]
+			}
+			n += 2 + end
+		}
+		i := bytes.IndexByte(a[n:], ' ')
+		if i < 0 {
+			break
+		}
+		a = a[n+i+1:]
 	}
 	return 0
 }
 
-// isOpen reports whether the line ends within a text, which has a line feed.
-func (l *line) isOpen() bool {
-	a := l.arguments
-	if n := len(a); n == 0 || a[n-1] == '"' && n > 2 && a[n-2] != '=' {
-		return false
-	}
-	if bytes.IndexByte(a, '"') < 0 && bytes.IndexByte(a, '\'') < 0 {
-		return false
-	}
-	for i := bytes.LastIndexByte(a, '='); i >= 0; i = bytes.LastIndexByte(a[:i], '=') {
-		if i+1 < len(a) && (a[i+1] == '"' || a[i+1] == '\'') {
-			return !closesText(a[i+2:], a[i+1])
-		}
-	}
-	return false
+func isWordByte(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// closesText reports whether a text ends in what follows its mark.
-func closesText(b []byte, mark byte) bool {
-	for {
-		i := bytes.IndexByte(b, mark)
+// textEnd returns how many bytes a text has with the mark that ends it, of what follows the mark that it begins with, -1 where it
+// does not end there. Behind the mark may be /N, which says how much of a text is taken.
+func textEnd(b []byte, mark byte) int {
+	for n := 0; ; {
+		i := bytes.IndexByte(b[n:], mark)
 		if i < 0 {
-			return false
+			return -1
 		}
-		if b = b[i+1:]; len(b) == 0 || b[0] == ' ' || b[0] == '\r' && len(b) == 1 {
-			return true
+		n += i + 1
+		k := n
+		if k < len(b) && b[k] == '/' {
+			_, digits := decimal(b[k+1:])
+			k += 1 + digits
+		}
+		if k == len(b) || b[k] == ' ' || b[k] == '\r' && k+1 == len(b) {
+			return n
 		}
 	}
 }

@@ -59,9 +59,14 @@ const (
 // Write writes the lines, each behind a prefix such as "# ".
 func (n *Names) Write(w io.Writer, prefix string) error {
 	out := bufio.NewWriter(w)
+	quote := strconv.Quote
+	if strings.HasPrefix(prefix, "$$") {
+		// With ; a comment of WinDbg ends, and a command begins.
+		quote = func(text string) string { return strings.ReplaceAll(strconv.Quote(text), ";", `\x3b`) }
+	}
 	fmt.Fprintf(out, "%s%s\n", prefix, firstLine)
 	for i, m := range n.Images {
-		fmt.Fprintf(out, "%slp I %d %d %s %s\n", prefix, i, m.Size, identityText(m.Identity), strconv.Quote(m.Path))
+		fmt.Fprintf(out, "%slp I %d %d %s %s\n", prefix, i, m.Size, identityText(m.Identity), quote(m.Path))
 	}
 	for i := range n.Events {
 		e := &n.Events[i]
@@ -69,9 +74,9 @@ func (n *Names) Write(w io.Writer, prefix string) error {
 		if e.Kind == parser.Leave {
 			kind = "L"
 		}
-		fmt.Fprintf(out, "%slp N %s %s %d 0x%x 0x%x %s\n", prefix, e.Name, kind, e.Image, e.Start, e.Probe, strconv.Quote(e.Function))
+		fmt.Fprintf(out, "%slp N %s %s %d 0x%x 0x%x %s\n", prefix, e.Name, kind, e.Image, e.Start, e.Probe, quote(e.Function))
 		for _, a := range e.Arguments {
-			fmt.Fprintf(out, "%slp A %s %s %s %s\n", prefix, e.Name, a.Printed, strconv.Quote(a.Name), strconv.Quote(a.Type))
+			fmt.Fprintf(out, "%slp A %s %s %s %s\n", prefix, e.Name, a.Printed, quote(a.Name), quote(a.Type))
 		}
 	}
 	return out.Flush()

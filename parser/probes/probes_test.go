@@ -293,6 +293,13 @@ func TestTextsOfLines(t *testing.T) {
 		{`a="one`, ""},
 		{`a='one` + "\r\n" + `two'`, ""},
 		{`a="it's"`, ""},
+		{`a="dGVzdA=="`, ""},
+		{`a="dGVzdA==" b="x ="`, ""},
+		{`a="dGVzdA=="` + "\noutput\" of the program\"", `a="dGVzdA=="`},
+		{`a="one"/3` + "\noutput\"", `a="one"/3`},
+		{`a="one` + "\n" + `two"/7 b="three"/5`, ""},
+		{`a="x="` + "\r\n" + `output"`, `a="x="`},
+		{`a="b="` + "\n" + `output"`, `a="b="`},
 	} {
 		want := cmp.Or(c.want, c.text)
 		l := write(t, namesOfTwo+"lp E 100 7 7 0x5010 e "+c.text+next+"lp E 950 7 7 0x5010 e a=1\n")

@@ -101,13 +101,17 @@ func (r *lineReader) parsed(ln *line) (b []byte, at int64, last, open bool, err 
 		return b, at, last, false, err
 	}
 	ln.parse(b)
-	if ln.kind != eventLine || !ln.isOpen() {
+	var mark byte
+	if ln.kind == eventLine {
+		mark = ln.openText()
+	}
+	if mark == 0 {
 		return b, at, last, false, nil
 	}
 	if last {
 		return b, at, last, true, nil
 	}
-	first, mark := len(b), ln.quote()
+	first := len(b)
 	begin := cap(r.store) - cap(r.buf) - first - 1
 	r.buf = r.store[begin : begin+first+1+len(r.buf)] // with the line itself
 	var other line
@@ -127,15 +131,15 @@ func (r *lineReader) parsed(ln *line) (b []byte, at int64, last, open bool, err 
 			break
 		}
 		more := r.buf[end : end+i]
-		if end += i + 1; !closesText(more, mark) {
+		if end += i + 1; textEnd(more, mark) < 0 {
 			continue
 		}
 		b = r.buf[: end-1 : end-1]
-		if ln.parse(b); !ln.isOpen() { // there may be more texts
+		ln.parse(b)
+		if mark = ln.openText(); mark == 0 { // there may be more texts
 			r.buf = r.buf[end:]
 			return b, at, false, false, nil
 		}
-		mark = ln.quote()
 	}
 	b = r.buf[:first]
 	r.buf = r.buf[first+1:]

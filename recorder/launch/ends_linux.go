@@ -147,6 +147,9 @@ func (w *endWatcher) loop() {
 				}
 			}
 		}
+		if !last.IsZero() && time.Now().After(last) {
+			return // a process that goes on starting others has no say in when the command ends
+		}
 	}
 }
 

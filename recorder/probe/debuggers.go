@@ -11,6 +11,9 @@ import (
 	"logparser/parser"
 )
 
+// maxDebuggerText is how many characters of a text gdb and frida print. Behind one that has more they print /N, this number.
+const maxDebuggerText = 256
+
 // gdbClass is the fixed part of the script for gdb. A probe is a breakpoint that prints a line and goes
 // on; gdb reads the time.
 //
@@ -18,14 +21,14 @@ import (
 var gdbClass string
 
 func (p *Plan) writeGDB(out *bufio.Writer) {
-	out.WriteString(gdbClass)
+	out.WriteString(strings.ReplaceAll(gdbClass, "MOST", strconv.Itoa(maxDebuggerText)))
 	name := modules.BaseName(p.Path)
 	fmt.Fprintf(out, `
 def logparser_base():
     # the lowest mapping of the image
     for line in gdb.execute("info proc mappings", to_string=True).splitlines():
         words = line.split()
-        if words and words[-1].endswith("/" + %[1]s): return int(words[0], 16)
+        if words and line.rstrip().endswith("/" + %[1]s): return int(words[0], 16)
     raise gdb.GdbError(%[1]s + " is not loaded; if it is a library, set a breakpoint where it is, and load this script there")
 `, strconv.Quote(name))
 	if p.PE {
@@ -136,35 +139,58 @@ func windbgFormat(b *Probe) (s string) {
 
 func windbgValues(b *Probe) (s string) {
 	for i := range b.Fetches {
-		f := &b.Fetches[i]
-		if !f.Missing.IsZero() {
-			continue
+		if f := &b.Fetches[i]; f.Missing.IsZero() {
+			s += ", " + f.windbg()
 		}
-		x := "@" + f.Place
-		if f.Place == "stack" {
-			x = "@rsp"
-		}
-		for k, offset := range f.Memory {
-			x = fmt.Sprintf("(%s+%#x)", x, offset) // WinDbg takes digits for hexadecimal ones
-			if k+1 < len(f.Memory) || f.Kind != Text {
-				x = "poi" + x
-			}
-		}
-		s += ", " + x
 	}
 	return s
+}
+
+// windbg returns the expression by which WinDbg has a fetch, as 64 bits.
+func (f *Fetch) windbg() string {
+	x := "@" + f.Place
+	if f.Place == "stack" {
+		x = "@rsp"
+	}
+	for k, offset := range f.Memory {
+		x = fmt.Sprintf("(%s+%#x)", x, offset) // WinDbg takes digits for hexadecimal ones
+		switch {
+		case k+1 < len(f.Memory):
+			x = "poi" + x
+		case f.Kind != Text:
+			x = map[int]string{1: "by", 2: "wo", 4: "dwo", 8: "poi"}[f.Size] + x
+		}
+	}
+	if f.Kind == Text {
+		return x
+	}
+	if f.Memory == nil && f.Shift > 0 {
+		x = fmt.Sprintf("(%s>>%#x)", x, f.Shift)
+	}
+	if f.Size == 8 {
+		return x
+	}
+	if f.Memory == nil {
+		x = fmt.Sprintf("(%s&%#x)", x, uint64(1)<<(8*f.Size)-1) // the rest of the register is not of the value
+	}
+	if f.Kind == Signed {
+		sign := uint64(1) << (8*f.Size - 1)
+		x = fmt.Sprintf("((%s^%#x)-%#x)", x, sign, sign)
+	}
+	return x
 }
 
 func (p *Plan) writeFrida(out *bufio.Writer) {
 	fmt.Fprintf(out, `// frida -q -l SCRIPT -f PROGRAM > calls.txt (or -p PID), then: logparse show calls.txt
 // Times are those of the day, with milliseconds: functions that end sooner show none.
-const base = Process.getModuleByName(%q).base;
+const base = Process.getModuleByName(%[1]q).base;
 function guarded(f) { try { return f(); } catch (e) { return '(fault)'; } }
-function text(p) { return guarded(() => p.isNull() ? '0x0' : '"' + p.readUtf8String().slice(0, 256) + '"'); }
+function shortened(s) { return '"' + s.slice(0, %[2]d) + (s.length > %[2]d ? '"/%[2]d' : '"'); }
+function text(p) { return guarded(() => p.isNull() ? '0x0' : shortened(p.readUtf8String())); }
 function line(kind, address, event, values) {
   console.log('lp ' + kind + ' ' + Date.now() + '000000 ' + Process.id + ' ' + Process.getCurrentThreadId() + ' ' + address + ' ' + event + values);
 }
-`, modules.BaseName(p.Path))
+`, modules.BaseName(p.Path), maxDebuggerText)
 	for i := range p.Probes {
 		b := &p.Probes[i]
 		switch {

@@ -93,7 +93,7 @@ func (p *Plan) rawFetches(places []string, name string) (out []Fetch) {
 		}
 		if at, ok := strings.CutPrefix(place, "stack+"); ok {
 			n, _ := strconv.Atoi(at)
-			f.Place, f.Memory = "stack", []int{n + p.returnAddress()}
+			f.Place, f.Memory = "stack", []int{n + p.ReturnAddress()}
 		}
 		out = append(out, f)
 	}
@@ -114,8 +114,9 @@ const (
 	rawResult   = "ret"
 )
 
-// returnAddress is how many bytes of the stack the return address takes before a function's first instruction.
-func (t *Target) returnAddress() int {
+// ReturnAddress is how many bytes of the stack the return address takes before a function's first instruction. Places on the stack are
+// counted from behind it.
+func (t *Target) ReturnAddress() int {
 	if t.Machine == "arm64" {
 		return 0
 	}
@@ -130,7 +131,7 @@ func (p *Plan) fetches(f *Function, arguments int) (enter, leave []Fetch) {
 		return p.rawFetches(places, rawArgument), p.rawFetches(results, rawResult)
 	}
 	take := func(list []values.Value) []Fetch {
-		b := fetcher{used: make(map[string]bool)}
+		b := fetcher{used: make(map[string]bool), behind: p.ReturnAddress()}
 		for i := range list {
 			b.value(&list[i])
 		}
@@ -169,6 +170,8 @@ type fetcher struct {
 	used map[string]bool
 	// left counts those that are too many.
 	left int
+	// behind is where places on the stack are counted from.
+	behind int
 }
 
 // maxNested bounds the nesting of structs, maxElements the elements of an array.
@@ -206,7 +209,7 @@ func (b *fetcher) value(v *values.Value) {
 	at := location{}
 	if off, ok := strings.CutPrefix(v.Place, "stack+"); ok {
 		n, _ := strconv.Atoi(off)
-		at.registers, at.memory = []string{"stack"}, []int{n + 8} // behind the return address
+		at.registers, at.memory = []string{"stack"}, []int{n + b.behind}
 	} else {
 		at.registers = strings.Split(v.Place, "+")
 	}

@@ -63,6 +63,9 @@ func (p *Plan) Write(w io.Writer, names bool) error {
 		!p.PE && tool.Name == "windbg" || p.IsKernel() && (tool.debugger || tool.Name == "frida") {
 		return ErrTool
 	}
+	if !tool.takesPath(p.Path) {
+		return message.Errorf("%q: %s cannot be given this path: take a copy of the file with a plain name, in a folder with one", p.Path, tool.Name)
+	}
 	out := bufio.NewWriter(w)
 	if tool.Name == "perf" {
 		fmt.Fprintln(out, "#!/bin/sh")
@@ -74,6 +77,30 @@ func (p *Plan) Write(w io.Writer, names bool) error {
 	}
 	tool.write(p, out)
 	return out.Flush()
+}
+
+// takesPath reports whether a path means a file, and only that, in the lines of the tool.
+func (t *Tool) takesPath(path string) bool {
+	if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return false // a line of its own could come of it
+	}
+	switch t.Name {
+	case "perf", "uprobe":
+		// The kernel divides a definition at blanks, of which the byte A0 is one, and takes what is behind # for a comment.
+		return !strings.ContainsAny(path, " #") && strings.IndexByte(path, 0xa0) < 0
+	case "bpftrace":
+		return !strings.ContainsAny(path, `"\*?[$`) // it is quoted, but fits patterns
+	}
+	return true
+}
+
+// symbol returns the name by which a tool finds the function, "" where its lines cannot have it.
+func (b *Probe) symbol() string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$@"
+	if strings.Trim(b.Function.Linkage, plain) != "" {
+		return ""
+	}
+	return b.Function.Linkage
 }
 
 // kernelRegister returns the name of a register in the kernel's definitions of probes.
@@ -183,6 +210,15 @@ func bpftraceRegister(place string, leave bool) string {
 	return `reg("` + kernelRegister(place)[1:] + `")`
 }
 
+// bpftraceText returns the format and the expression of the text at an address. bpftrace does not say whether there is more than it takes,
+// so that the number is printed, which one byte less than the size is, since the 0 is part of that.
+func bpftraceText(x string) (format, expression string) {
+	return `\"%s\"/` + strconv.Itoa(bpftraceTextSize-1), "str(" + x + ", " + strconv.Itoa(bpftraceTextSize) + ")"
+}
+
+// bpftraceTextSize is how much of a text bpftrace takes at most, if its variable BPFTRACE_STRLEN is not set.
+const bpftraceTextSize = 64
+
 // bpftrace returns the format and the expression of a fetch.
 func (f *Fetch) bpftrace(leave bool) (format, expression string) {
 	x := bpftraceRegister(f.Place, leave)
@@ -198,13 +234,13 @@ func (f *Fetch) bpftrace(leave bool) (format, expression string) {
 		case i+1 < len(f.Memory):
 			x = "*(uint64 *)" + x
 		case f.Kind == Text:
-			return `\"%s\"`, "str(" + x + ")"
+			return bpftraceText(x)
 		default:
 			x = "*(" + typ + " *)" + x
 		}
 	}
 	if f.Kind == Text {
-		return `\"%s\"`, "str(" + x + ")"
+		return bpftraceText(x)
 	}
 	if f.Memory == nil {
 		if f.Shift > 0 {
@@ -223,7 +259,7 @@ func (f *Fetch) bpftrace(leave bool) (format, expression string) {
 
 // atAddresses reports whether some probes are not at functions that have a symbol.
 func (p *Plan) atAddresses() bool {
-	return slices.ContainsFunc(p.Probes, func(b Probe) bool { return !p.IsKernel() && (b.AtReturn || b.Function.Linkage == "") })
+	return slices.ContainsFunc(p.Probes, func(b Probe) bool { return !p.IsKernel() && (b.AtReturn || b.symbol() == "") })
 }
 
 // maxPrinted is the most values of one printf of bpftrace.
@@ -241,12 +277,12 @@ func (p *Plan) writeBpftrace(out *bufio.Writer) {
 		if leave {
 			kind = "uretprobe"
 		}
-		where := fmt.Sprintf("%s:%s:", kind, strings.ReplaceAll(p.Path, `"`, `\"`))
+		where := fmt.Sprintf(`%s:"%s":`, kind, p.Path)
 		switch {
 		case p.IsKernel():
 			where = strings.Replace(kind, "u", "k", 1) + ":" + b.Function.Name
-		case b.Function.Linkage != "" && !b.AtReturn:
-			where += `"` + b.Function.Linkage + `"`
+		case b.symbol() != "" && !b.AtReturn:
+			where += `"` + b.symbol() + `"`
 		default:
 			where += fmt.Sprintf("%#x", p.Base+b.RVA)
 		}
@@ -284,8 +320,8 @@ func (p *Plan) writeStap(out *bufio.Writer) {
 			where = "kernel"
 		}
 		switch {
-		case b.Function.Linkage != "" && !b.AtReturn:
-			where += fmt.Sprintf(".function(%q)", b.Function.Linkage)
+		case b.symbol() != "" && !b.AtReturn:
+			where += fmt.Sprintf(".function(%q)", b.symbol())
 		default:
 			where += fmt.Sprintf(".statement(%#x)", p.Base+b.RVA)
 		}

@@ -85,7 +85,11 @@ type Probe struct {
 	Kind        parser.Kind
 	// AtReturn says that it is a probe at a return instruction, not a return probe.
 	AtReturn bool
-	Fetches  []Fetch
+	// AtEnter says that the return instruction is the function's first one: a probe there would lie where that of the enter
+	// lies, and no order of the two is promised. It is a return probe instead. The return instruction, which is the next one
+	// that is run, takes the address that this replaces, so that nothing else finds that.
+	AtEnter bool
+	Fetches []Fetch
 }
 
 // taken counts the values that can be fetched.
@@ -184,6 +188,9 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 				r := leave
 				r.Event = fmt.Sprintf("%s_ret%d", event, number)
 				r.RVA, r.Offset, r.AtReturn = part.RVA+at, part.Offset+at, true
+				if r.RVA == enter.RVA && !p.tool.inProcess() {
+					r.AtReturn, r.AtEnter = false, true
+				}
 				p.Probes = append(p.Probes, r)
 			}
 		}
@@ -225,8 +232,11 @@ func coldParts(functions []Function) map[string][]*Function {
 
 // byKernel reports whether it is the kernel of Linux on x86-64 that sets the probes into programs.
 func (p *Plan) byKernel() bool {
-	return p.Machine == "x86-64" && !p.PE && !p.IsKernel() && (p.tool == nil || !p.tool.debugger && p.tool.Name != "frida")
+	return p.Machine == "x86-64" && !p.PE && !p.IsKernel() && !p.tool.inProcess()
 }
+
+// inProcess reports whether the tool's own code runs at a hit, in the order in which it set the probes of a place.
+func (t *Tool) inProcess() bool { return t != nil && (t.debugger || t.Name == "frida") }
 
 // warn adds notes on what the probes mean for the program.
 func (p *Plan) warn(functions []Function, opt Options) {

@@ -139,7 +139,7 @@ func TestGoReturns(t *testing.T) {
 		"p:lp/lp_0001_f_ret2 /opt/app:0x80d ret=%ax:x64 ret2=%bx:x64",
 		"p:lp/lp_0002_g /opt/app:0x1800 arg1=%ax:x64",
 		"p:lp/lp_0003_h /opt/app:0x2806 arg1=%ax:x64",
-		"p:lp/lp_0003_h_ret1 /opt/app:0x2806 ret=%ax:x64 ret2=%bx:x64",
+		"r:lp/lp_0003_h_ret1 /opt/app:0x2806 ret=$retval:x64 ret2=%bx:x64",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("%q", lines)
@@ -150,6 +150,30 @@ func TestGoReturns(t *testing.T) {
 	}
 	if !slices.ContainsFunc(p.Notes, func(n message.Text) bool { return strings.HasPrefix(n.String(), "main.g") }) {
 		t.Error("nothing is said of main.g")
+	}
+}
+
+// A function whose first instruction is its return has the end of its calls by a return probe: of two probes at one place, nobody
+// promises which is hit first.
+func TestReturnAtEnter(t *testing.T) {
+	for tool, want := range map[string][]string{
+		"perf": {"p:lp/lp_0001_empty /opt/app:0x800", "r:lp/lp_0001_empty_ret1 /opt/app:0x800", "p:lp/lp_0002_f /opt/app:0x810", "p:lp/lp_0002_f_ret1 /opt/app:0x811"},
+		"gdb":  {"p:lp/lp_0001_empty /opt/app:0x800", "p:lp/lp_0001_empty_ret1 /opt/app:0x800", "p:lp/lp_0002_f /opt/app:0x810", "p:lp/lp_0002_f_ret1 /opt/app:0x811"},
+	} {
+		p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{
+			{Name: "empty", Linkage: "empty", RVA: 0x1000, Offset: 0x800, Size: 1, Code: []byte{0xc3}},
+			{Name: "f", Linkage: "f", RVA: 0x1010, Offset: 0x810, Size: 2, Code: []byte{0x90, 0xc3}},
+		}, Options{Return: true, AtReturns: true, NoArguments: true, Tool: FindTool(tool)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for i := range p.Probes {
+			lines = append(lines, p.definition(&p.Probes[i]))
+		}
+		if !slices.Equal(lines, want) || p.Probes[1].AtEnter != (tool == "perf") {
+			t.Errorf("%s: %q", tool, lines)
+		}
 	}
 }
 
@@ -253,6 +277,17 @@ func TestRawArguments(t *testing.T) {
 	}
 }
 
+// Values on the stack, too, begin behind the return address, which arm64 has in a register.
+func TestStackValues(t *testing.T) {
+	v := &values.Function{Enter: []values.Value{{Name: "a", Place: "stack+16", Op: values.Op{Kind: values.Direct, Size: 4}, Type: intType}}}
+	for machine, want := range map[string]int{"x86-64": 24, "arm64": 16} {
+		p := &Plan{Target: Target{Machine: machine}}
+		if enter, _ := p.fetches(&Function{Values: v}, 0); len(enter) != 1 || !slices.Equal(enter[0].Memory, []int{want}) {
+			t.Errorf("%s: %+v, want %d", machine, enter, want)
+		}
+	}
+}
+
 // Offsets are hexadecimal, as WinDbg reads them.
 func TestWinDbgOffsets(t *testing.T) {
 	p, err := New(Target{Path: "/opt/app.exe", PE: true, Machine: "x86-64"}, []Function{{Name: "f", RVA: 0x1000}}, Options{RawArguments: 5, Tool: FindTool("windbg")})
@@ -262,6 +297,48 @@ func TestWinDbgOffsets(t *testing.T) {
 	var text strings.Builder
 	if err := p.Write(&text, false); err != nil || !strings.Contains(text.String(), "poi(@rsp+0x28)") {
 		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+// A script tells where there is more of a text than it takes, or may be.
+func TestTextLimits(t *testing.T) {
+	f := types.Function{RVA: 0x1380, Size: 16, Name: "f", Parameters: []types.Parameter{{Name: "s", Type: textType}}}
+	v := values.NewMaker(values.SysV).Function(&f, nil)
+	for tool, want := range map[string]string{
+		"bpftrace": `s=\"%s\"/63\n", nsecs, pid, tid, reg("ip"), str(arg0, 64)`,
+		"gdb":      `s[:256] + ('"/256' if len(s) > 256 else '"')`,
+		"frida":    `s.slice(0, 256) + (s.length > 256 ? '"/256' : '"')`,
+	} {
+		p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{{Name: "f", Linkage: "f", RVA: 0x1380, Values: &v}}, Options{Tool: FindTool(tool)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := p.Write(&text, false); err != nil || !strings.Contains(text.String(), want) || strings.Contains(text.String(), "MOST") {
+			t.Errorf("%s: %v: %s", tool, err, text.String())
+		}
+	}
+}
+
+// Values have their own sizes and signs in WinDbg, in memory and as parts of registers.
+func TestWinDbgSizes(t *testing.T) {
+	for want, f := range map[string]Fetch{
+		"@rcx":              {Place: "rcx", Size: 8, Kind: Signed},
+		"(@rcx&0xffffffff)": {Place: "rcx", Size: 4, Kind: Unsigned},
+		"(((@rcx>>0x20)&0xffffffff)^0x80000000)-0x80000000": {Place: "rcx", Size: 4, Shift: 32, Kind: Signed},
+		"((@rdx&0xff)^0x80)-0x80":                           {Place: "rdx", Size: 1, Kind: Signed},
+		"by(@rcx+0x4)":                                      {Place: "rcx", Memory: []int{4}, Size: 1, Kind: Unsigned},
+		"wo(poi(@rsp+0x28)+0x2)":                            {Place: "stack", Memory: []int{40, 2}, Size: 2, Kind: Hex},
+		"(dwo(@rsp+0x28)^0x80000000)-0x80000000":            {Place: "stack", Memory: []int{40}, Size: 4, Kind: Signed},
+		"poi(@rsp+0x30)":                                    {Place: "stack", Memory: []int{48}, Size: 8, Kind: Signed},
+		"(poi(@rcx+0x8)+0x0)":                               {Place: "rcx", Memory: []int{8, 0}, Kind: Text},
+	} {
+		if f.Kind == Signed && f.Size < 8 {
+			want = "(" + want + ")"
+		}
+		if got := f.windbg(); got != want {
+			t.Errorf("%+v: %s, want %s", f, got, want)
+		}
 	}
 }
 
@@ -301,6 +378,40 @@ func TestTools(t *testing.T) {
 	}
 	if err != ErrTool {
 		t.Error(err)
+	}
+}
+
+// Paths and names of symbols are from files that anybody may have made: none becomes a command of the tool.
+func TestHostileNames(t *testing.T) {
+	write := func(tool, path, linkage string) (string, error) {
+		p, err := New(Target{Path: path, PE: tool == "windbg", Machine: "x86-64"}, []Function{{Name: "f;.shell echo 1", Linkage: linkage, RVA: 0x1000, Offset: 0x800}}, Options{NoArguments: true, Tool: FindTool(tool)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		err = p.Write(&text, true)
+		return text.String(), err
+	}
+	for _, tool := range ToolNames() {
+		for path, good := range map[string]bool{"/opt/d\nEND\n}\ntouch x\n/app": false, "/opt/\x1bapp": false, "/opt/my app": tool != "perf" && tool != "uprobe",
+			"/opt/#app": tool != "perf" && tool != "uprobe", "/opt/\u00e0/app": tool != "perf" && tool != "uprobe", `/opt/a"app`: tool != "bpftrace", `/opt/a\app`: tool != "bpftrace", "/opt/a*": tool != "bpftrace", "/opt/app": true} {
+			if text, err := write(tool, path, "f"); (err == nil) != good || err != nil && text != "" {
+				t.Errorf("%s: %q: %v, %q", tool, path, err, text)
+			}
+		}
+		text, err := write(tool, "/opt/app", `f"{}BEGIN{system("touch x")}//`)
+		if err != nil || strings.Contains(text, "BEGIN") {
+			t.Errorf("%s: %v: %s", tool, err, text)
+		}
+		if n, err := probes.ReadNames(strings.NewReader(text)); err != nil || len(n.Events) != 1 || n.Events[0].Function != "f;.shell echo 1" || tool == "windbg" && strings.Contains(text, ";.shell") {
+			t.Errorf("%s: %+v, %v: %s", tool, n, err, text)
+		}
+	}
+	if text, _ := write("bpftrace", "/opt/my app", "f"); !strings.Contains(text, `uprobe:"/opt/my app":"f" {`) {
+		t.Error(text)
+	}
+	if text, _ := write("bpftrace", "/opt/app", `f"`); !strings.Contains(text, `uprobe:"/opt/app":0x1000 {`) || !strings.Contains(text, "unsafe") {
+		t.Error(text)
 	}
 }
 

@@ -416,7 +416,7 @@ void lr_output_watch(void);
 void lr_output_ends(void);
 /* When the first line was printed, if that was before the log begins; else NULL. */
 const struct lr_instant *lr_output_early(void);
-/* Writes what this thread printed before the log began. When its first call is recorded. */
+/* Writes what was printed before the log began. In each thread that records its first call: the first one does it. */
 void lr_output_begun(void);
 /* Forgets what the parent printed, in a child that has no log yet. */
 void lr_output_forked(void);

@@ -27,11 +27,16 @@
 /* 1: lines are looked for. */
 static uint32_t watched;
 
+/* The process that these lines are of. A child that the recorder has not been told of (vfork, clone) is another one,
+ * perhaps in the same memory. */
+static uint32_t own;
+
 /* The files that descriptors 1 and 2 were at the start, and the beginning of a line that has not ended. */
 enum { LONGEST = 1000, NAME = 8 };
 static struct stream {
   uint32_t lock; /* the process whose thread has it; 0: none */
   uint32_t closed;
+  uint32_t gap; /* 1: what was written behind the line's beginning has been left out */
   uint32_t pid; /* whose line it is */
   dev_t device;
   ino_t file;
@@ -40,73 +45,137 @@ static struct stream {
 } streams[2];
 
 /* Lines that were written before the log began, with when and by whom. A child by fork begins with none; one
- * that the recorder has not been told of (vfork, clone) adds none. */
+ * that the recorder has not been told of adds none. */
 enum { EARLY = 16384 };
+#define EARLY_CLOSED (~(uint32_t)0)
 struct early_line {
-  uint64_t time, thread;
+  uint64_t time;
+  uint32_t thread, writer;
   uint32_t length; /* of the text behind it; 0: it is not whole yet */
   uint32_t room;   /* from here to the next line, bytes */
 };
 static struct early {
-  uint32_t pid, used, left_out;
+  uint32_t used; /* EARLY_CLOSED: a log has begun and has them */
+  uint32_t left_out;
+  uint32_t timed; /* 2: begin is known */
+  uint32_t told;  /* 1: the log begins at begin */
   struct lr_instant begin; /* of the first one */
   uint8_t lines[EARLY] __attribute__((aligned(8)));
 } early;
 
-LR_OWN static void keep_early(const char *text, size_t n) {
-  const uint32_t pid = plat_pid();
+/* Tells threads apart where the system gives an id once more. 0: this one has written no early line. */
+static uint32_t writers;
+static __thread uint32_t writer __attribute__((tls_model("initial-exec")));
+
+enum kept { KEPT, LEFT_OUT, BEGUN };
+
+/* keep_early keeps a line, unless there is no room, or the log has begun meanwhile. */
+LR_OWN static enum kept keep_early(const char *text, size_t n) {
   uint32_t none = 0;
-  if (lr_exchange(&early.pid, &none, pid)) lr_instant_now(&early.begin);
-  else if (none != pid) return;
+  if (lr_exchange(&early.timed, &none, 1)) {
+    lr_instant_now(&early.begin);
+    lr_store(&early.timed, 2);
+  }
   const uint32_t room = (uint32_t)(sizeof(struct early_line) + n + 7) & ~7u;
   uint32_t at = lr_load(&early.used);
   do {
+    if (at == EARLY_CLOSED) return BEGUN;
     if (room > EARLY - at) {
-      __atomic_fetch_add(&early.left_out, 1, __ATOMIC_RELAXED);
-      return;
+      lr_store(&early.left_out, 1);
+      return LEFT_OUT;
     }
   } while (!lr_exchange(&early.used, &at, at + room));
   struct early_line *const line = (struct early_line *)(void *)(early.lines + at);
   line->time = lr_ticks();
-  line->thread = plat_thread_id();
+  line->thread = (uint32_t)plat_thread_id();
+  if (!writer) writer = __atomic_add_fetch(&writers, 1, __ATOMIC_RELAXED);
+  line->writer = writer;
   line->room = room;
   memcpy(line + 1, text, n);
   lr_store(&line->length, (uint32_t)n);
+  return KEPT;
 }
 
 LR_OWN const struct lr_instant *lr_output_early(void) {
-  return lr_load(&early.used) && lr_load(&early.pid) == plat_pid() ? &early.begin : NULL;
+  if (lr_load(&early.timed) != 2 || lr_load(&own) != plat_pid()) return NULL;
+  early.told = 1;
+  return &early.begin;
+}
+
+/* whole_line gives the line at a place; NULL where there is none, or its thread does not get to its end. */
+LR_OWN static struct early_line *whole_line(uint32_t at, uint32_t used) {
+  enum { MOST = 10000 };
+  struct early_line *const line = (struct early_line *)(void *)(early.lines + at);
+  if (at >= used) return NULL;
+  for (int i = 0; i < MOST; i++) {
+    if (lr_load(&line->length)) return line;
+    sched_yield();
+  }
+  lr_store(&early.left_out, 1);
+  return NULL;
+}
+
+LR_OWN static char *decimal(char *p, uint32_t n) {
+  char digits[10];
+  int i = 0;
+  do digits[i++] = (char)('0' + n % 10);
+  while (n /= 10);
+  while (i) *p++ = digits[--i];
+  return p;
+}
+
+/* mark_thread says of the lines that come next that another thread printed them. */
+LR_OWN static void mark_thread(const struct early_line *line, uint32_t used, uint64_t time) {
+  static const char before[] = "logrec: lines printed by thread ", behind[] = " follow: ";
+  uint32_t count = 0;
+  const uint8_t *const end = early.lines + used;
+  for (const struct early_line *l = line; l && l->writer == line->writer; count++) {
+    const uint8_t *const next = (const uint8_t *)l + l->room;
+    l = next < end ? whole_line((uint32_t)(next - early.lines), used) : NULL;
+  }
+  char text[sizeof before + sizeof behind + 20], *p = text;
+  memcpy(p, before, sizeof before - 1);
+  p = decimal(p + sizeof before - 1, line->thread);
+  memcpy(p, behind, sizeof behind - 1);
+  p = decimal(p + sizeof behind - 1, count);
+  lr_mark_at(time, text, (size_t)(p - text));
 }
 
 LR_OWN void lr_output_begun(void) {
   static const char left_out[] = "logrec: more lines were printed before the first call than are kept";
-  const uint32_t used = lr_load(&early.used);
-  if (LR_LIKELY(!used) || lr_load(&early.pid) != plat_pid()) return;
-  const uint64_t self = plat_thread_id();
-  uint32_t others = 0;
-  for (uint32_t at = 0; at < used;) {
-    struct early_line *const line = (struct early_line *)(void *)(early.lines + at);
-    const uint32_t n = lr_load(&line->length);
-    if (!n) { /* another thread is writing it */
-      others++;
-      break;
-    }
-    if (line->thread == self) lr_mark_at(line->time, (const char *)(line + 1), n), line->thread = 0;
-    else others += line->thread != 0;
-    at += line->room;
+  if (!lr_load(&watched) || lr_load(&early.used) == EARLY_CLOSED || lr_load(&own) != plat_pid()) return;
+  uint32_t used = lr_load(&early.used);
+  do {
+    if (used == EARLY_CLOSED) return;
+  } while (!lr_exchange(&early.used, &used, EARLY_CLOSED));
+  /* A line may have been begun while another thread began the log, or read the clock for it. */
+  const uint64_t least = early.told ? early.begin.ticks : lr_global.begin;
+  uint32_t last = writer;
+  struct early_line *line;
+  for (uint32_t at = 0; (line = whole_line(at, used)); at += line->room) {
+    const uint64_t time = line->time < least ? least : line->time;
+    if (line->writer != last && line->writer != writer) mark_thread(line, used, time);
+    last = line->writer;
+    lr_mark_at(time, (const char *)(line + 1), line->length);
   }
-  if (lr_load(&early.left_out)) lr_mark(left_out, sizeof left_out - 1), lr_store(&early.left_out, 0);
-  if (!others) lr_store(&early.used, 0);
+  if (lr_load(&early.left_out)) lr_mark(left_out, sizeof left_out - 1);
 }
 
 LR_OWN void lr_output_forked(void) {
-  if (early.pid) memset(&early, 0, sizeof early);
+  if (!lr_load(&watched)) return;
+  lr_store(&own, plat_pid());
+  if (early.timed) memset(&early, 0, sizeof early);
+  early.used = early.left_out = 0;
 }
 
-/* put writes a line into the log, or keeps it until there is one. */
-LR_OWN static void put(const char *text, size_t n) {
-  if (lr_load(&lr_global.state) == LR_RUNNING) lr_mark(text, n);
-  else keep_early(text, n);
+/* put writes a line into the log, or keeps it until there is one. 0: it is left out. */
+LR_OWN static int put(const char *text, size_t n) {
+  if (lr_load(&lr_global.state) != LR_RUNNING) {
+    const enum kept kept = keep_early(text, n);
+    if (kept != BEGUN) return kept == KEPT;
+  }
+  lr_mark(text, n);
+  return 1;
 }
 
 /* put_line writes what there is of a line. */
@@ -115,21 +184,28 @@ LR_OWN static void put_line(struct stream *s) {
   if (n == LONGEST)
     for (size_t i = 0; i < 3 && ((unsigned char)s->text[NAME + n - 1 - i] & 0x80); i++)
       if (((unsigned char)s->text[NAME + n - 1 - i] & 0xc0) == 0xc0) n -= i + 1; /* characters stay whole */
-  if (n) put(s->text, NAME + n);
+  if (n && !put(s->text, NAME + n)) lr_store(&s->gap, 1);
   memmove(s->text + NAME, s->text + NAME + n, s->n - n);
   s->n -= n;
 }
 
-/* own_pid is the id of the process that writes. */
-LR_OWN static uint32_t own_pid(void) { return lr_load(&lr_global.state) == LR_RUNNING ? lr_load(&lr_global.pid) : plat_pid(); }
+/* forget_part makes a stream's line empty where its beginning does not belong to what comes: the rest has been left
+ * out, or, in a forked child, it is the parent's. */
+LR_OWN static void forget_part(struct stream *s) {
+  const uint32_t pid = lr_load(&own);
+  if (!lr_load(&s->gap) && s->pid == pid) return;
+  s->n = 0;
+  s->pid = pid;
+  lr_store(&s->gap, 0);
+}
 
 LR_OWN static void add(struct stream *s, const char *p, size_t n) {
-  const uint32_t pid = own_pid();
-  /* In a forked child this is the beginning of its parent's line. */
-  if (s->pid != pid) s->n = 0, s->pid = pid;
+  forget_part(s);
   for (; n; p++, n--) {
     if (*p != '\n' && *p != '\r') s->text[NAME + s->n++] = *p;
-    if (*p == '\n' || *p == '\r' || s->n >= LONGEST) put_line(s);
+    if (*p != '\n' && *p != '\r' && s->n < LONGEST) continue;
+    put_line(s);
+    if (lr_load(&s->gap)) return;
   }
   /* The log has ended, so that nothing would write the rest of the line later. */
   if (lr_load(&lr_global.ended)) put_line(s);
@@ -139,7 +215,7 @@ LR_OWN static void add(struct stream *s, const char *p, size_t n) {
 LR_OWN static int lock_stream(struct stream *s) {
   enum { MOST = 100000 };
   for (int i = 0; i < MOST; i++) {
-    const uint32_t pid = own_pid();
+    const uint32_t pid = lr_load(&own);
     uint32_t was = 0;
     if (lr_exchange(&s->lock, &was, pid)) return 1;
     /* A thread of the parent held the lock at the fork. */
@@ -162,10 +238,12 @@ LR_OWN static void lr_output(int fd, const struct iovec *parts, int count, size_
   if (state != LR_RUNNING) {
     if (state != LR_NOT_STARTED || lr_relaxed(&lr_settings.off)) return;
     if (lr_load(&early.left_out)) {
-      /* No more are kept: a program that only prints, and perhaps much, is not held up. */
-      lr_store(&s->n, 0);
+      /* No more are kept: a program that only prints, and perhaps much, is not held up. The line's beginning is left
+       * to who has the lock. */
+      if (!lr_load(&s->gap)) lr_store(&s->gap, 1);
       return;
     }
+    if (lr_load(&own) != plat_pid()) return;
   }
   const int error = errno;
   sigset_t saved;
@@ -190,10 +268,10 @@ LR_INLINE void wrote(int fd, const void *data, ssize_t n) {
 LR_OWN void lr_output_ends(void) {
   if (!lr_load(&watched) || lr_load(&lr_global.state) != LR_RUNNING || lr_load(&lr_barred) || plat_busy()) return;
   for (struct stream *s = streams; s < streams + 2; s++) {
-    if (s->pid != lr_load(&lr_global.pid) || !s->n) continue;
     sigset_t saved;
     lr_block_signals(&saved);
     if (lock_stream(s)) {
+      forget_part(s);
       put_line(s);
       lr_store(&s->lock, 0);
     }
@@ -260,6 +338,7 @@ LR_OWN static int watch_streams(void) { return 0; }
 
 LR_OWN void lr_output_watch(void) {
   if (!lr_settings.output || lr_relaxed(&watched)) return;
+  lr_store(&own, plat_pid());
   for (int fd = 1; fd <= 2; fd++) {
     struct stream *const s = &streams[fd - 1];
     struct stat is;

@@ -58,7 +58,7 @@ LR_OWN void lr_choose_mode(void) {
 LR_OWN static void forget(void) {
   lr_global.streams = 0;
   lr_global.end = 0;
-  lr_global.ended = 0;
+  lr_store(&lr_global.ended, 0);
   lr_global.process = NULL;
   lr_global.process_sequence = lr_global.rooms = 0;
   lr_global.snapshots = 0;
@@ -84,7 +84,7 @@ LR_OWN static struct lrf_file_header *create_file(const struct plat_process *pro
     plat_make_absolute(lr_global.path, sizeof lr_global.path);
     status = plat_file_create(lr_global.path);
   }
-  lr_global.state = LR_RUNNING;
+  lr_store(&lr_global.state, LR_RUNNING);
   int why = status;
   struct lrf_file_header *const h = status == PLAT_OK ? plat_file_extend(0, LRF_HEADER_SIZE, lr_settings.ring, &why) : NULL;
   if (!h) lr_file_failed(why);

@@ -35,10 +35,12 @@ type settings struct {
 	cache     string
 	pairs     int
 	tolerance float64
+	// once runs a command.
+	once func(program string, args []string) (usage, error)
 }
 
 func main() {
-	var s settings
+	s := settings{once: once}
 	flag.StringVar(&s.old, "old", "", "the program to compare with")
 	flag.StringVar(&s.new, "new", "", "the program that is compared")
 	flag.StringVar(&s.cache, "cache", "", "folder that is removed before each command but those of a name with \"kept\"")
@@ -97,11 +99,11 @@ func (s *settings) measure(name string, args []string) (wall, cpu interval, err 
 			}
 			if kept {
 				// The two may not understand each other's files.
-				if _, err := once(program, args); err != nil {
+				if _, err := s.once(program, args); err != nil {
 					return wall, cpu, err
 				}
 			}
-			if used[which], err = once(program, args); err != nil {
+			if used[which], err = s.once(program, args); err != nil {
 				return wall, cpu, err
 			}
 		}

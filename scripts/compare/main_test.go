@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRank holds the ranks against tables of the sign test.
@@ -63,7 +64,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestRun compares a program with itself and with one that waits.
+// TestRun compares a program with itself and with one that is slower.
 func TestRun(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs are shell scripts")
@@ -78,9 +79,8 @@ func TestRun(t *testing.T) {
 	}
 	cache := filepath.Join(dir, "cache")
 	quick := program("quick", "echo $1 >>"+dir+"/ran\nmkdir -p "+cache)
-	slow := program("slow", "sleep 0.05")
 	fails := program("fails", "echo no such log >&2; exit 3")
-	s := settings{old: quick, new: quick, cache: cache, pairs: 6, tolerance: 10000}
+	s := settings{old: quick, new: quick, cache: cache, pairs: 6, tolerance: 1e9, once: once}
 	var out strings.Builder
 	if slower, err := s.run(strings.NewReader("first\tone x\n\nsecond, kept\ttwo\n"), &out); err != nil || slower {
 		t.Fatalf("%v, %v: %s", slower, err, out.String())
@@ -89,11 +89,17 @@ func TestRun(t *testing.T) {
 	if got := fmt.Sprint(strings.Count(string(ran), "one"), strings.Count(string(ran), "two")); got != "12 24" {
 		t.Errorf("ran %s times, want 12 and, with those before, 24", got)
 	}
-	s = settings{old: quick, new: slow, pairs: 6, tolerance: 50}
+	// How long programs take depends on what else the machine does, so these times are given.
+	s = settings{old: "quick", new: "slow", pairs: 6, tolerance: 50, once: func(program string, _ []string) (usage, error) {
+		if program == "slow" {
+			return usage{wall: 50 * time.Millisecond, cpu: time.Millisecond}, nil
+		}
+		return usage{wall: 2 * time.Millisecond, cpu: time.Millisecond}, nil
+	}}
 	if slower, err := s.run(strings.NewReader("wait\t\n"), &out); err != nil || !slower || !strings.Contains(out.String(), isSlower) {
 		t.Errorf("%v, %v: %s", slower, err, out.String())
 	}
-	s.new = fails
+	s.old, s.new, s.once = quick, fails, once
 	if _, err := s.run(strings.NewReader("wait\t\n"), &out); err == nil || !strings.Contains(err.Error(), "no such log") {
 		t.Errorf("error %v", err)
 	}

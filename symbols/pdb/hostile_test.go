@@ -2,6 +2,7 @@ package pdb
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -412,4 +413,27 @@ func FuzzAnnotations(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestProceduresCancelled cancels while the procedures of one module are read: not all of them are.
+func TestProceduresCancelled(t *testing.T) {
+	const n = 10_000
+	var list [][]byte
+	for i := range uint32(n) {
+		list = append(list, procedureRecord(sGProc32, "f", 16*i, 16, 0), endRecord())
+	}
+	table, err := (&program{objects: []object{{name: "a.obj", symbols: list}}}).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	read := 0
+	err = table.EachProcedure(ctx, func(*Procedure) bool {
+		cancel()
+		read++
+		return true
+	}, func(uint16, []byte) {}, func() {})
+	if read == 0 || read > n/10 || err != context.Canceled {
+		t.Errorf("%d procedures are read: %v", read, err)
+	}
 }

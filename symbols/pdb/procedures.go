@@ -51,7 +51,9 @@ func (t *Table) EachProcedure(ctx context.Context, begin func(p *Procedure) bool
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := t.eachOwn(&w, i, begin, own, end); err != nil && damage == nil {
+		if err := t.eachOwn(ctx, &w, i, begin, own, end); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil && damage == nil {
 			damage = message.Errorf("pdb: module %d: %w", i, err)
 		}
 	}
@@ -59,12 +61,12 @@ func (t *Table) EachProcedure(ctx context.Context, begin func(p *Procedure) bool
 }
 
 // eachOwn is EachProcedure for one module.
-func (t *Table) eachOwn(w *msf.Window, module int, begin func(p *Procedure) bool, own func(kind uint16, body []byte), end func()) error {
+func (t *Table) eachOwn(ctx context.Context, w *msf.Window, module int, begin func(p *Procedure) bool, own func(kind uint16, body []byte), end func()) error {
 	if err := t.resetSymbols(w, &t.modules[module]); err != nil {
 		return err
 	}
 	var of Procedure // what the module says of itself
-	depth, wanted := 0, false
+	depth, wanted, seen := 0, false, 0
 	for pos := w.Start(); pos < w.End(); {
 		b, next, err := record(w, pos)
 		if err != nil {
@@ -73,6 +75,10 @@ func (t *Table) eachOwn(w *msf.Window, module int, begin func(p *Procedure) bool
 		switch k := le.Uint16(b[2:]); k {
 		case sGProc32, sLProc32, sGProc32ID, sLProc32ID, sLProc32DPC, sLProc32DPCID:
 			if depth == 0 {
+				const often = 256 // one module may have all procedures
+				if seen++; seen%often == 0 && ctx.Err() != nil {
+					return ctx.Err()
+				}
 				var p Procedure
 				p, wanted = t.procedure(b, uint32(pos), &of)
 				wanted = wanted && begin(&p)

@@ -71,7 +71,8 @@ type slot struct {
 	kind     slotKind
 	register string
 	count    string // the register that counts, of pairSlot
-	// onStack says that the pointer lies on the stack, stack bytes above the stack pointer.
+	// onStack says that the pointer lies on the stack: in a shape stack bytes above the stack pointer, before that above the
+	// return address.
 	onStack bool
 	stack   int
 	offset  int // added to the pointer
@@ -173,7 +174,7 @@ func slotsOf(v *values.Value) []slot {
 		if err != nil {
 			return nil
 		}
-		s.onStack, s.stack, parts = true, n+8, []string{""} // behind the return address
+		s.onStack, s.stack, parts = true, n, []string{""}
 	}
 	for _, r := range parts {
 		if _, known := registers[r]; !known && r != "" {
@@ -217,11 +218,14 @@ func slotsOf(v *values.Value) []slot {
 	return []slot{s}
 }
 
-// shapeOf returns the shape for the values of a function.
-func shapeOf(list []values.Value, leave bool) shape {
+// shapeOf returns the shape for the values of a function. returnAddress is how many bytes of the stack the return address takes.
+func shapeOf(list []values.Value, leave bool, returnAddress int) shape {
 	s := shape{leave: leave, size: headSize}
 	for i := range list {
 		for _, t := range slotsOf(&list[i]) {
+			if t.onStack {
+				t.stack += returnAddress
+			}
 			s.add(t)
 		}
 	}
@@ -235,10 +239,9 @@ const (
 	textNull        = 0xffff
 )
 
-// payload returns the values of an entry in the form of the log's records.
-func payload(list []values.Value, entry []byte) []byte {
+// payload returns the values whose slots begin at some place in an entry in the form of the log's records.
+func payload(list []values.Value, entry []byte, at int) []byte {
 	var out []byte
-	at := headSize
 	le := binary.LittleEndian
 	for i := range list {
 		v := &list[i]

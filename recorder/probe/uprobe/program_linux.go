@@ -3,8 +3,6 @@
 package uprobe
 
 import (
-	"slices"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 )
@@ -34,7 +32,8 @@ const (
 	openEntry = 1
 )
 
-// program assembles the program for probes of a shape. With faults it may sleep while it reads memory of the recorded program.
+// program assembles the program for probes of a shape. With faults it may sleep: where it could not read memory of the recorded program
+// it gives up the entry, fetches the pages, and fills another one.
 func (m *maps) program(s *shape, faults bool) asm.Instructions {
 	code := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
@@ -63,7 +62,43 @@ func (m *maps) program(s *shape, faults bool) asm.Instructions {
 			asm.JNE.Imm(asm.R1, wanted, "exit"),
 		)
 	}
-	code = append(code,
+	code = append(code, m.entry(s, faults)...)
+	if faults {
+		code = append(code,
+			asm.Mov.Reg(asm.R1, asm.R8).WithSymbol("again"),
+			asm.Mov.Imm(asm.R2, 0),
+			asm.FnRingbufDiscard.Call(),
+		)
+		for i := range s.slots {
+			code = append(code, s.slots[i].fetch()...)
+		}
+		code = append(code, m.entry(s, false)...)
+	}
+	return append(code,
+		// The ring buffer had no room: count the hit.
+		asm.StoreImm(asm.RFP, -4, lostEntry, asm.Word).WithSymbol("lost"),
+		asm.LoadMapPtr(asm.R1, m.counts.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -4),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "exit"),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
+		asm.Return(),
+	)
+}
+
+// Places in the programs' stack, besides a key at -4.
+const (
+	failedAt  = -16 // not 0 if something could not be read
+	fetchedAt = -24 // what fetching pages has read
+)
+
+// entry returns the instructions that reserve an entry, fill it, submit it and end the program. With again they go on at the label again
+// where memory could not be read that may be there. Nothing may sleep in between: who reads the ring buffer waits at an entry that is reserved.
+func (m *maps) entry(s *shape, again bool) asm.Instructions {
+	code := asm.Instructions{
 		asm.LoadMapPtr(asm.R1, m.ring.FD()),
 		asm.Mov.Imm(asm.R2, int32(s.size)),
 		asm.Mov.Imm(asm.R3, 0),
@@ -80,27 +115,71 @@ func (m *maps) program(s *shape, faults bool) asm.Instructions {
 		asm.StoreMem(asm.R8, headIP, asm.R1, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R6, registers[goroutine], asm.DWord),
 		asm.StoreMem(asm.R8, headStack, asm.R1, asm.DWord),
-	)
+	}
+	if again {
+		code = append(code, asm.StoreImm(asm.RFP, failedAt, 0, asm.Word))
+	}
 	for i := range s.slots {
-		code = append(code, s.slots[i].code(faults)...)
+		code = append(code, s.slots[i].code(again)...)
+	}
+	if again {
+		code = append(code, asm.LoadMem(asm.R1, asm.RFP, failedAt, asm.Word), asm.JNE.Imm(asm.R1, 0, "again"))
 	}
 	return append(code,
 		asm.Mov.Reg(asm.R1, asm.R8),
 		asm.Mov.Imm(asm.R2, 0),
 		asm.FnRingbufSubmit.Call(),
 		asm.Ja.Label("exit"),
-		// The ring buffer had no room: count the hit.
-		asm.StoreImm(asm.RFP, -4, lostEntry, asm.Word).WithSymbol("lost"),
-		asm.LoadMapPtr(asm.R1, m.counts.FD()),
-		asm.Mov.Reg(asm.R2, asm.RFP),
-		asm.Add.Imm(asm.R2, -4),
-		asm.FnMapLookupElem.Call(),
-		asm.JEq.Imm(asm.R0, 0, "exit"),
-		asm.Mov.Imm(asm.R1, 1),
-		asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
-		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
-		asm.Return(),
 	)
+}
+
+// fetch returns the instructions that fetch the pages that a slot is read from. They may sleep.
+func (s *slot) fetch() asm.Instructions {
+	var code asm.Instructions
+	// copied reads n bytes at an offset from the address in R9. What cannot be read is 0.
+	copied := func(offset, n int) {
+		code = append(code,
+			asm.Mov.Reg(asm.R1, asm.RFP),
+			asm.Add.Imm(asm.R1, fetchedAt),
+			asm.Mov.Imm(asm.R2, int32(n)),
+			asm.Mov.Reg(asm.R3, asm.R9),
+			asm.Add.Imm(asm.R3, int32(offset)),
+			asm.FnCopyFromUser.Call())
+	}
+	follow := func(offset int) {
+		copied(offset, 8)
+		code = append(code, asm.LoadMem(asm.R9, asm.RFP, fetchedAt, asm.DWord))
+	}
+	if s.kind == registerSlot {
+		return nil
+	}
+	if s.onStack {
+		code = append(code, asm.LoadMem(asm.R9, asm.R6, registers[stackPointer], asm.DWord), asm.Add.Imm(asm.R9, int32(s.stack)))
+		if s.kind != stackSlot && !s.itself {
+			follow(0)
+		}
+	} else {
+		code = append(code, asm.LoadMem(asm.R9, asm.R6, registers[s.register], asm.DWord))
+	}
+	switch {
+	case s.inside && s.kind == textSlot:
+		follow(s.offset)
+	case s.inside:
+		code = append(code, asm.Add.Imm(asm.R9, int32(s.offset)))
+	}
+	switch s.kind {
+	case memorySlot:
+		code = append(code, asm.Add.Imm(asm.R9, int32(s.offset)))
+	case stringSlot:
+		copied(8, 8)
+		follow(0)
+	case viewSlot:
+		copied(0, 8)
+		follow(8)
+	}
+	copied(0, 1)
+	copied(max(s.size, 1)-1, 1)
+	return code
 }
 
 // code returns the instructions that fill a slot. R6 points to the registers, R8 to the entry.
@@ -119,7 +198,7 @@ func (s *slot) code(faults bool) asm.Instructions {
 	// read reads n bytes at R3 into the entry at to, and stores the result of that call at result.
 	read := func(to, n int32, result int16, how asm.BuiltinFunc) {
 		size := asm.Instructions{asm.Mov.Imm(asm.R2, n)}
-		code = append(code, reading(to, n, size, how, faults)...)
+		code = append(code, reading(to, size, how, faults)...)
 		code = append(code, asm.StoreMem(asm.R8, result, asm.R0, asm.DWord))
 	}
 	if s.onStack {
@@ -162,27 +241,18 @@ func (s *slot) code(faults bool) asm.Instructions {
 }
 
 // reading returns the instructions that read memory of the program at R3 into the entry at to. size puts into R2 how many bytes that
-// are, at most n; R0 is what the function how returns. Pages that the program has not touched yet cannot be read. If faults is set, the
-// program may sleep: then they are fetched, and it reads again.
-func reading(to, n int32, size asm.Instructions, how asm.BuiltinFunc, faults bool) asm.Instructions {
-	into := asm.Instructions{asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, to)}
-	attempt := append(append(slices.Clone(into), size...), asm.Mov.Reg(asm.R3, asm.R9), how.Call())
-	code := append(asm.Instructions{asm.Mov.Reg(asm.R9, asm.R3)}, attempt...)
+// are, at most n; R0 is what the function how returns. Pages that the program has not touched yet cannot be read: with faults this is noted.
+func reading(to int32, size asm.Instructions, how asm.BuiltinFunc, faults bool) asm.Instructions {
+	code := asm.Instructions{asm.Mov.Reg(asm.R9, asm.R3), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, to)}
+	code = append(append(code, size...), asm.Mov.Reg(asm.R3, asm.R9), how.Call())
 	if !faults {
 		return code
 	}
-	var again asm.Instructions
-	for _, offset := range []int32{0, n - 1} {
-		again = append(append(again, into...),
-			asm.Mov.Imm(asm.R2, 1),
-			asm.Mov.Reg(asm.R3, asm.R9),
-			asm.Add.Imm(asm.R3, offset),
-			asm.FnCopyFromUser.Call())
-	}
-	again = append(again, attempt...)
-	// Passes over again if there was no error.
-	code = append(code, asm.Instruction{OpCode: asm.JSGE.Op(asm.ImmSource), Dst: asm.R0, Offset: int16(len(again)), Constant: 0})
-	return append(code, again...)
+	// Each passes over the rest if there was no error, and at null pointers, which lead to no page.
+	return append(code,
+		asm.Instruction{OpCode: asm.JSGE.Op(asm.ImmSource), Dst: asm.R0, Offset: 2, Constant: 0},
+		asm.Instruction{OpCode: asm.JLT.Op(asm.ImmSource), Dst: asm.R9, Offset: 1, Constant: 4096},
+		asm.StoreImm(asm.RFP, failedAt, 1, asm.Word))
 }
 
 // within returns the instructions that go on, in the second word of a slot, from the pointer to memory to what that has at the offset: an object, or a
@@ -199,7 +269,7 @@ func (s *slot) within(faults bool) asm.Instructions {
 		}
 	}
 	code := asm.Instructions{load, asm.Add.Imm(asm.R3, int32(s.offset))}
-	code = append(code, reading(int32(at)+8, 8, asm.Instructions{asm.Mov.Imm(asm.R2, 8)}, asm.FnProbeReadUser, faults)...)
+	code = append(code, reading(int32(at)+8, asm.Instructions{asm.Mov.Imm(asm.R2, 8)}, asm.FnProbeReadUser, faults)...)
 	return append(code,
 		asm.Instruction{OpCode: asm.JEq.Op(asm.ImmSource), Dst: asm.R0, Offset: 2, Constant: 0},
 		asm.Mov.Imm(asm.R1, 1),
@@ -235,13 +305,13 @@ func (s *slot) counted(faults bool) asm.Instructions {
 		asm.StoreMem(asm.R8, at+countedObject, asm.R3, asm.DWord),
 		asm.Add.Imm(asm.R3, length),
 	}
-	code = append(code, reading(int32(at)+countedLength, 8, word, asm.FnProbeReadUser, faults)...)
+	code = append(code, reading(int32(at)+countedLength, word, asm.FnProbeReadUser, faults)...)
 	code = append(code,
 		asm.StoreMem(asm.R8, at, asm.R0, asm.DWord),
 		asm.LoadMem(asm.R3, asm.R8, at+countedObject, asm.DWord),
 		asm.Add.Imm(asm.R3, pointer),
 	)
-	code = append(code, reading(int32(at)+countedPointer, 8, word, asm.FnProbeReadUser, faults)...)
+	code = append(code, reading(int32(at)+countedPointer, word, asm.FnProbeReadUser, faults)...)
 	code = append(code,
 		// Either may be on a page that cannot be read.
 		asm.LoadMem(asm.R1, asm.R8, at, asm.DWord),
@@ -261,7 +331,7 @@ func (s *slot) characters(faults bool) asm.Instructions {
 		asm.Mov.Imm(asm.R2, int32(s.size)),
 	}
 	code := append(asm.Instructions{asm.LoadMem(asm.R3, asm.R8, at+countedPointer, asm.DWord)},
-		reading(int32(at)+countedText, int32(s.size), size, asm.FnProbeReadUser, faults)...)
+		reading(int32(at)+countedText, size, asm.FnProbeReadUser, faults)...)
 	return append(code, asm.StoreMem(asm.R8, at+countedResult, asm.R0, asm.DWord))
 }
 

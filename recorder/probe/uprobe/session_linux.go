@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,8 +26,10 @@ import (
 // A Session is a set of probes in the kernel. Close removes them.
 type Session struct {
 	maps
-	probes   []probe.Probe
-	values   [][]values.Value // by probe
+	probes []probe.Probe
+	values [][]values.Value // by probe
+	// ends has, by probe, where in an entry the values of the end of the call begin if a hit is the end as well; else 0.
+	ends     []int
 	programs []*ebpf.Program
 	links    []link.Link
 	reader   *ringbuf.Reader
@@ -59,8 +62,15 @@ func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err err
 	for i := range s.probes {
 		p := &s.probes[i]
 		list := valuesOf(take, p)
-		s.values = append(s.values, list)
-		form := shapeOf(list, p.Kind == parser.Leave)
+		s.values, s.ends = append(s.values, list), append(s.ends, 0)
+		if p.AtEnter {
+			continue // its hits are those of the probe before it
+		}
+		form := shapeOf(list, p.Kind == parser.Leave, plan.ReturnAddress())
+		if i+1 < len(s.probes) && s.probes[i+1].AtEnter {
+			s.ends[i] = form.size
+			form = shapeOf(slices.Concat(list, valuesOf(take, &s.probes[i+1])), false, plan.ReturnAddress())
+		}
 		returning := p.Kind == parser.Leave && !p.AtReturn
 		key := form.key() + strconv.FormatBool(returning)
 		g := groups[key]
@@ -265,10 +275,19 @@ func (s *Session) Run(visit func(h *Hit) error, keep func() error) error {
 			h.Stack = le.Uint64(b[headStack:])
 		}
 		if list := s.values[n]; len(list) > 0 {
-			h.Values = payload(list, b)
+			h.Values = payload(list, b, headSize)
 		}
 		if err := visit(&h); err != nil {
 			return err
+		}
+		if at := s.ends[n]; at > 0 {
+			h.Probe, h.Values = &s.probes[n+1], nil
+			if list := s.values[n+1]; len(list) > 0 {
+				h.Values = payload(list, b, at)
+			}
+			if err := visit(&h); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -283,7 +302,29 @@ func (s *Session) Stop() error {
 	return errors.Join(err, s.reader.Flush())
 }
 
-func (s *Session) detach() { s.links = closeAll(s.links, 0) }
+// patience is how long removing the probes waits for one of them.
+const patience = 2 * time.Second
+
+// detach removes the probes. The kernel waits for the programs that run. One may sleep for as long as a page of the recorded program does not
+// come, of a file on a server, or by userfaultfd: removing them then goes on by itself.
+func (s *Session) detach() {
+	links := s.links
+	s.links = nil
+	closed := make(chan struct{}, len(links))
+	go func() {
+		for _, l := range links {
+			l.Close()
+			closed <- struct{}{}
+		}
+	}()
+	for range links {
+		select {
+		case <-closed:
+		case <-time.After(patience):
+			return
+		}
+	}
+}
 
 // closeAll closes the links from one on, and returns those before it.
 func closeAll(links []link.Link, from int) []link.Link {

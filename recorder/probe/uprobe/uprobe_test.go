@@ -88,14 +88,25 @@ func TestPayload(t *testing.T) {
 	} {
 		e := entry{bytes.Clone(head)}
 		c.fill(&e)
-		s := shapeOf(c.list, false)
+		s := shapeOf(c.list, false, 8)
 		if name != "lost stack" && s.size != len(e.b) {
 			t.Errorf("%s: an entry has %d bytes, and this %d", name, s.size, len(e.b))
 		}
-		if got := payload(c.list, e.b); string(got) != c.want {
+		if got := payload(c.list, e.b, headSize); string(got) != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		payload(c.list, e.b[:len(e.b)/2]) // cut off: nothing is read behind it
+		payload(c.list, e.b[:len(e.b)/2], headSize) // cut off: nothing is read behind it
+	}
+}
+
+// Arguments on the stack begin behind the return address, which arm64 has in a register.
+func TestStackPlaces(t *testing.T) {
+	list := []values.Value{{Place: "stack+16", Op: values.Op{Kind: values.Direct, Size: 8}}}
+	for machine, want := range map[string]int{"x86-64": 24, "arm64": 16} {
+		target := probe.Target{Machine: machine}
+		if s := shapeOf(list, false, target.ReturnAddress()); len(s.slots) != 1 || s.slots[0].stack != want {
+			t.Errorf("%s: %+v, want %d", machine, s.slots, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package pdb
 
 import (
+	"slices"
 	"strings"
 
 	"logparser/symbols/types"
@@ -48,36 +49,50 @@ func (f *field) virtual() bool {
 	return kind == 1 || kind >= introducesVirtual && kind <= introducesPure
 }
 
-// fields calls yield with the records of a list until it returns false. It ends at what is not understood.
-func (r *reader) fields(list uint32, yield func(f *field) bool) {
-	for range maxFieldLists {
+// fields calls yield with the records of a list until it returns false. It ends at what is not understood; whole says that
+// it came to the list's end.
+func (r *reader) fields(list uint32, yield func(f *field) bool) (whole bool) {
+	var seen []uint32
+	for len(seen) < maxFieldLists && !slices.Contains(seen, list) {
+		seen = append(seen, list)
 		b := r.table.Type(list)
-		if list == 0 || b == nil || le.Uint16(b) != lfFieldList {
-			return
+		if b == nil || le.Uint16(b) != lfFieldList {
+			return false
 		}
-		list = 0
-		for b = b[2:]; len(b) >= 4; {
+		// Several classes may have one list, and what stands in it need not be members.
+		if r.leftOfLists -= len(b) + costOfList; r.leftOfLists < 0 {
+			return false
+		}
+		list = noType
+		for b = b[2:]; len(b) > 0; {
 			if b[0] >= lfPadding {
 				b = b[1:]
 				continue
 			}
 			f, rest, ok := readField(b)
 			if !ok {
-				return
+				return false
 			}
 			b = rest
 			switch {
 			case f.leaf == lfIndex:
 				list = f.typ
 			case !yield(&f):
-				return
+				return false
 			}
 		}
+		if list == noType {
+			return true
+		}
 	}
+	return false
 }
 
 // readField reads the first record of a list of fields.
 func readField(b []byte) (f field, rest []byte, ok bool) {
+	if len(b) < 4 {
+		return f, nil, false
+	}
 	f.leaf, f.attributes = le.Uint16(b), le.Uint16(b[2:])
 	b = b[4:]
 	typed := func() bool {
@@ -143,7 +158,12 @@ func (r *reader) enumerators(list uint32) (all []types.Enumerator) {
 
 // A class is what conventions ask of a class, struct or union.
 type class struct {
-	head head
+	// short is its name without scopes and arguments of templates.
+	short string
+	// partial says that more may be in it than is read; trivial that it has no constructor, destructor or the like.
+	partial, trivial bool
+	// itanium says that it has that C++ ABI, known that this is known.
+	itanium, known bool
 	// bases, private, polymorphic and virtualBases say that it has such.
 	bases, private, polymorphic, virtualBases bool
 	// fixed says that it has a reference or a constant as a member, so that it cannot be assigned.
@@ -157,16 +177,17 @@ type class struct {
 
 // fill reads the members of a class.
 func (r *reader) fill(t *types.Type, index uint32, h *head, depth int) {
-	c := &class{head: *h}
+	c := &class{short: shortName(h.name()), trivial: h.properties&hasConstructor == 0}
+	c.itanium, c.known = r.foreign(h)
 	r.classes[index] = c
-	r.unfinished[t] = true
-	defer delete(r.unfinished, t)
+	r.unfinished[t] = origin{of: t}
+	defer r.finish(t)
 	text := types.StandardText(t.Name)
 	var bases []types.Member
 	var long map[string]int
-	r.fields(h.fields, func(f *field) bool {
+	// A class without members may have no list.
+	whole := h.fields == noType && h.count == 0 || r.fields(h.fields, func(f *field) bool {
 		if r.left--; r.left < 0 || len(t.Members) >= maxMembers {
-			t.Kind, t.Members, bases = types.Opaque, nil, nil // not whole
 			return false
 		}
 		switch f.leaf {
@@ -197,7 +218,10 @@ func (r *reader) fill(t *types.Type, index uint32, h *head, depth int) {
 		return true
 	})
 	t.Members = append(bases, t.Members...)
-	if text != "" {
+	if !whole {
+		c.partial = true
+		t.Kind, t.Members = types.Opaque, nil
+	} else if text != "" {
 		l := types.TextLayout{Members: make(map[string]int), Long: long, Size: t.Size, Word: 8}
 		textMembers(l.Members, t, 0, 0)
 		t.Kind, t.Name, t.Members, t.Library, t.Begin = types.Text, text, nil, l.Library(), l.Begin()
@@ -209,8 +233,19 @@ func (r *reader) fill(t *types.Type, index uint32, h *head, depth int) {
 	case passedByAddress:
 		t.Indirect = true
 	default:
-		t.Indirect, t.Doubtful = r.byAddress(c)
+		t.Indirect, t.Doubtful = r.byAddress(c, depth)
 	}
+}
+
+// finish completes what was made of a class while its members were being read.
+func (r *reader) finish(t *types.Type) {
+	for _, qualified := range r.copies[t] {
+		*qualified = *t
+		qualified.Name = r.joined(t.Name, r.unfinished[qualified].words)
+		delete(r.unfinished, qualified)
+	}
+	delete(r.copies, t)
+	delete(r.unfinished, t)
 }
 
 // member reads a member, and what its type says of the class.
@@ -281,12 +316,14 @@ func (r *reader) isFixed(index uint32) bool {
 func (r *reader) offsets(index uint32) map[string]int {
 	at := make(map[string]int)
 	h, _ := readHead(r.table.Type(r.definition(index)))
-	r.fields(h.fields, func(f *field) bool {
+	if !r.fields(h.fields, func(f *field) bool {
 		if r.left--; f.leaf == lfMember && f.value >= 0 && f.value <= maxSize {
 			at[f.name] = int(f.value)
 		}
 		return r.left > 0
-	})
+	}) {
+		return nil
+	}
 	return at
 }
 
@@ -307,6 +344,7 @@ func textMembers(at map[string]int, t *types.Type, offset, depth int) {
 func (r *reader) methods(c *class, index uint32, f *field) {
 	b := r.table.Type(f.typ)
 	if b == nil || le.Uint16(b) != lfMethodList {
+		c.partial = true
 		return
 	}
 	for b = b[2:]; len(b) >= 8; {
@@ -316,6 +354,7 @@ func (r *reader) methods(c *class, index uint32, f *field) {
 			b = b[4:]
 		}
 		if r.left--; r.left < 0 {
+			c.partial = true
 			return
 		}
 		r.method(c, index, &one)
@@ -325,15 +364,16 @@ func (r *reader) methods(c *class, index uint32, f *field) {
 // method reads what a method says of its class.
 func (r *reader) method(c *class, index uint32, f *field) {
 	c.polymorphic = c.polymorphic || f.virtual()
-	short := shortName(c.head.name)
-	name, _, _ := strings.Cut(f.name, "<")
+	name, destroys := strings.CutPrefix(f.name, "~")
+	rest, ok := strings.CutPrefix(name, c.short)
+	own := ok && (rest == "" || rest[0] == '<')
 	switch {
-	case name == "~"+short || name == "{dtor}" || f.name == "operator=":
+	case destroys && own || f.name == "{dtor}" || f.name == "operator=":
 		c.others = true
 		if f.name == "operator=" && r.takes(f.typ, index) == rvalueReference {
 			c.moves = true
 		}
-	case name == short || name == "{ctor}":
+	case own || f.name == "{ctor}":
 		switch r.takes(f.typ, index) {
 		case lvalueReference:
 			c.copies = true
@@ -363,7 +403,7 @@ func (r *reader) takes(method, index uint32) uint32 {
 		return nothing
 	}
 	b := r.table.Type(f.arguments[0])
-	if len(b) < 10 || le.Uint16(b) != lfPointer || r.definition(r.elements(le.Uint32(b[2:]))) != index {
+	if len(b) < 10 || le.Uint16(b) != lfPointer || !r.alike(r.definition(r.elements(le.Uint32(b[2:]))), index) {
 		return somethingElse
 	}
 	return pointerMode(b)
@@ -398,26 +438,30 @@ func shortName(name string) string {
 // byAddress reports whether values of a class are passed by their address whatever their size, and whether that is not known:
 // debug information does not tell methods that do something from those that are declared as they would be without
 // a word.
-func (r *reader) byAddress(c *class) (is, doubtful bool) {
-	itanium, known := r.foreign(&c.head)
+func (r *reader) byAddress(c *class, depth int) (is, doubtful bool) {
 	if c.polymorphic || c.virtualBases {
 		return true, false
 	}
-	for _, m := range c.members {
-		if t := r.typeAt(m, 1); t != nil {
-			is = is || t.Indirect
-			doubtful = doubtful || t.Doubtful || t.Kind == types.Opaque
-		}
+	// What lies too deep by the way that led here is to be known all the same.
+	if r.anew < maxAnew {
+		r.anew++
+		defer func() { r.anew-- }()
+		depth = 0
 	}
-	trivial := c.head.properties&hasConstructor == 0
+	doubtful = c.partial
+	for _, m := range c.members {
+		t := r.typeAt(m, depth+1)
+		is = is || t != nil && t.Indirect
+		doubtful = doubtful || t == nil || t.Doubtful || t.Kind == types.Opaque
+	}
 	switch {
 	case is:
-	case !known && (c.copies || c.moves || c.others):
+	case !c.known && (c.copies || c.moves || c.others):
 		doubtful = true
-	case !c.copies && c.moves && !itanium:
-		is = true // it cannot be copied
-	case trivial && !c.moves:
-	case c.copies || itanium && (c.moves || c.others):
+	case !c.copies && c.moves && !c.itanium:
+		is = !c.partial // it cannot be copied
+	case c.trivial && !c.moves:
+	case c.copies || c.itanium && (c.moves || c.others):
 		doubtful = true
 	}
 	return is, doubtful && !is
@@ -441,8 +485,7 @@ func (r *reader) resultByAddress(index uint32, depth int) answer {
 	if t.Kind == types.Text || c.bases || c.private || c.polymorphic || c.ours || t.Indirect {
 		a.is = true
 	} else {
-		trivial := c.head.properties&hasConstructor == 0
-		a.doubtful = t.Doubtful || c.fixed || (c.copies || c.moves || c.others) && !trivial
+		a.doubtful = t.Doubtful || c.partial || c.fixed || (c.copies || c.moves || c.others) && !c.trivial
 		for _, m := range c.members {
 			within := r.resultByAddress(m, depth+1)
 			a.doubtful = a.doubtful || within.is || within.doubtful

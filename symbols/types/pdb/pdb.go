@@ -11,6 +11,7 @@
 package pdb
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"hash/maphash"
@@ -32,6 +33,11 @@ const (
 	maxMembersInAll = 1 << 22
 	maxTypes        = 1 << 24
 	maxSize         = 1 << 30 // bytes
+	maxAnew         = 64      // how often the depth is counted anew, within each other
+	maxLists        = 1 << 29 // bytes of lists of fields
+	costOfList      = 64      // bytes that a list counts for besides its own
+	maxName         = 1 << 12 // bytes of the name of a type that is made of another one's
+	maxNames        = 1 << 28 // bytes of all of these
 )
 
 // Numbers of languages (CV_CFL_LANG).
@@ -50,6 +56,10 @@ type reader struct {
 	seed  maphash.Seed
 	// definitions are the classes, unions and enumerations that are not only declared, by the hash of their names.
 	definitions map[uint64]uint32
+	// ambiguous are those hashes whose name several definitions have: each file of C may have its own, and some of C++ do.
+	ambiguous map[uint64]bool
+	// resolved are the indexes of the definitions of declarations that were asked for.
+	resolved map[uint32]uint32
 	// microsoft and itanium count classes by whose names they have: those of Microsoft's C++ ABI, and of the other one.
 	microsoft, itanium int
 
@@ -60,8 +70,18 @@ type reader struct {
 	classes map[uint32]*class // by the definition's index
 	results map[uint32]answer // of resultByAddress
 	left    int               // members
-	// unfinished are classes whose members are being read.
-	unfinished map[*types.Type]bool
+	// leftOfLists and leftOfNames are bytes; anew is how often the depth is counted anew at the moment.
+	leftOfLists, leftOfNames, anew int
+	// unfinished are classes whose members are being read, and their copies that are constant or volatile; copies are the
+	// latter, by the class.
+	unfinished map[*types.Type]origin
+	copies     map[*types.Type][]*types.Type
+}
+
+// An origin is what a copy was made of, and what stands behind the name.
+type origin struct {
+	of    *types.Type
+	words string
 }
 
 // A passing is a set of ways in which arguments of a class are passed.
@@ -74,8 +94,10 @@ const (
 
 func newReader(table *pdb.Table, im *image.Image) *reader {
 	return &reader{
-		table: table, im: im, passed: make(map[uint32]passing), seed: maphash.MakeSeed(), left: maxMembersInAll, definitions: make(map[uint64]uint32),
-		built: make(map[uint32]*types.Type), classes: make(map[uint32]*class), results: make(map[uint32]answer), unfinished: make(map[*types.Type]bool),
+		table: table, im: im, passed: make(map[uint32]passing), seed: maphash.MakeSeed(), definitions: make(map[uint64]uint32),
+		ambiguous: make(map[uint64]bool), resolved: make(map[uint32]uint32), left: maxMembersInAll, leftOfLists: maxLists, leftOfNames: maxNames,
+		built: make(map[uint32]*types.Type), classes: make(map[uint32]*class), results: make(map[uint32]answer),
+		unfinished: make(map[*types.Type]origin), copies: make(map[*types.Type][]*types.Type),
 	}
 }
 
@@ -177,49 +199,78 @@ func (r *reader) define(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		switch {
-		case strings.HasPrefix(h.unique, ".?A"):
+		switch unique := h.unique(); {
+		case bytes.HasPrefix(unique, microsoftName):
 			r.microsoft++
-		case strings.HasPrefix(h.unique, "_Z"):
+		case bytes.HasPrefix(unique, itaniumName):
 			r.itanium++
 		}
-		if key := r.key(&h); !h.declared() {
-			if _, has := r.definitions[key]; !has {
-				r.definitions[key] = i
+		if h.declared() {
+			continue
+		}
+		key := r.key(&h)
+		first, has := r.definitions[key]
+		if !has {
+			r.definitions[key] = i
+		} else if d, _ := readHead(r.table.Type(first)); h.isNamedAs(&d) {
+			// What a compiler lists of one class of C++ depends on what its file uses.
+			other := d.size != h.size || h.unique() == nil && (d.leaf != h.leaf || d.fields != h.fields)
+			if other {
+				r.ambiguous[key] = true
 			}
 		}
 	}
 	return nil
 }
 
+// What unique names of classes begin with, by the C++ ABI.
+var microsoftName, itaniumName = []byte(".?A"), []byte("_Z")
+
 // key is the hash of what is one name in the whole program.
 func (r *reader) key(h *head) uint64 {
-	name := h.unique
-	if name == "" {
-		name = h.name
+	name := h.unique()
+	if len(name) == 0 {
+		name, _ = cut(h.names)
 	}
-	return maphash.String(r.seed, name)
+	return maphash.Bytes(r.seed, name)
 }
 
-// definition returns the index of a class's, union's or enumeration's definition, its own where there is none.
+// definition returns the index of a class's, union's or enumeration's definition, its own where there is none, or where it
+// is not known which one is meant.
 func (r *reader) definition(index uint32) uint32 {
+	if at, ok := r.resolved[index]; ok {
+		return at
+	}
 	h, ok := readHead(r.table.Type(index))
 	if !ok || !h.declared() {
 		return index
 	}
-	at, ok := r.definitions[r.key(&h)]
-	if d, is := readHead(r.table.Type(at)); ok && is && d.name == h.name && d.unique == h.unique {
-		return at
+	r.resolved[index] = index
+	key := r.key(&h)
+	at, ok := r.definitions[key]
+	if d, is := readHead(r.table.Type(at)); ok && is && !r.ambiguous[key] && d.isNamedAs(&h) {
+		r.resolved[index] = at
 	}
-	return index
+	return r.resolved[index]
+}
+
+// alike reports whether two classes, unions or enumerations are one, or have a name of several where one of the two is only
+// declared.
+func (r *reader) alike(a, b uint32) bool {
+	if a == b || len(r.ambiguous) == 0 {
+		return a == b
+	}
+	h, ok := readHead(r.table.Type(a))
+	k, is := readHead(r.table.Type(b))
+	return ok && is && (h.declared() || k.declared()) && h.isNamedAs(&k) && r.ambiguous[r.key(&h)]
 }
 
 // foreign reports whether a class has Itanium's C++ ABI, and whether that is known.
 func (r *reader) foreign(h *head) (itanium, known bool) {
-	switch {
-	case strings.HasPrefix(h.unique, ".?A"):
+	switch unique := h.unique(); {
+	case bytes.HasPrefix(unique, microsoftName):
 		return false, true
-	case strings.HasPrefix(h.unique, "_Z"):
+	case bytes.HasPrefix(unique, itaniumName):
 		return true, true
 	}
 	// Classes that only their own file knows have no such names.

@@ -216,8 +216,8 @@ func (r *reader) function(p *procedure, s *signature) (f types.Function) {
 			itanium, known = r.foreign(&h)
 		}
 	}
-	f.ObjectFirst = !itanium
-	if s.this != noType && itanium && r.hasVirtualBases(s.class) && (shortName(h.name) == lastName(p.Name) || strings.HasPrefix(lastName(p.Name), "~")) {
+	f.ObjectFirst = !itanium && s.this != noType // also in C a parameter may be called this
+	if s.this != noType && itanium && r.hasVirtualBases(s.class) && (shortName(h.name()) == lastName(p.Name) || strings.HasPrefix(lastName(p.Name), "~")) {
 		f.Altered = true // it takes a table of virtual bases, too
 	}
 	f.Result = r.result(s, itanium, known, llvm)
@@ -258,7 +258,7 @@ func lastName(name string) string { return shortName(name) }
 func (r *reader) hasVirtualBases(index uint32) bool {
 	r.typeAt(index, 0)
 	c := r.classes[r.definition(index)]
-	return c == nil || c.virtualBases
+	return c == nil || c.partial || c.virtualBases
 }
 
 // result returns the type of a function's result, which says whether it is returned by its address.
@@ -286,7 +286,7 @@ func (r *reader) result(s *signature, itanium, known, llvm bool) *types.Type {
 	switch {
 	case own && sure:
 		return t
-	case !sure || !known:
+	case !sure || !known || h.declared():
 		a.doubtful = true
 	case s.this != noType && !itanium:
 		a.is = true
@@ -308,7 +308,10 @@ func (r *reader) refersTo(reference, index uint32) bool {
 
 // unoptimized reports whether a procedure was surely not optimized, so that its callers pass all of its arguments.
 func unoptimized(p *procedure) bool {
-	if p.optimized || p.Flags&isNoInline == 0 && isLLVM(&p.Procedure) {
+	// LLVM says of each procedure that what is told holds for optimized ones, too; it is other compilers' word for that it is one.
+	// That of its frame is missing where code was made small.
+	switch llvm := isLLVM(&p.Procedure); {
+	case p.optimized, llvm && p.Flags&isNoInline == 0, !llvm && p.Flags&hasOptimizedInfo != 0:
 		return false
 	}
 	for i := range p.variables {
@@ -336,8 +339,12 @@ func (r *reader) same(a, b uint32, depth int) bool {
 		}
 		return r.definition(index)
 	}
-	if a, b = strip(a), strip(b); a == b || depth > 8 {
-		return a == b
+	a, b = strip(a), strip(b)
+	if r.alike(a, b) {
+		return true
+	}
+	if depth > 8 {
+		return false
 	}
 	p, q := r.table.Type(a), r.table.Type(b)
 	return len(p) >= 10 && len(q) >= 10 && le.Uint16(p) == lfPointer && le.Uint16(q) == lfPointer && pointerMode(p) == pointerMode(q) &&

@@ -1,6 +1,7 @@
 package pdb
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -137,11 +138,28 @@ func (r *reader) modifier(index uint32, b []byte, depth int) *types.Type {
 		return opaque("void"+word, 0)
 	}
 	qualified := *t
-	qualified.Name += word
-	if !r.unfinished[t] {
-		r.built[index] = &qualified
+	qualified.Name = r.joined(t.Name, word)
+	r.built[index] = &qualified
+	if from, ok := r.unfinished[t]; ok {
+		from.words = r.joined(from.words, word)
+		r.unfinished[&qualified] = from
+		r.copies[from.of] = append(r.copies[from.of], &qualified)
 	}
 	return &qualified
+}
+
+// joined is the name of a type with what stands behind it; one that would be too long is "?".
+func (r *reader) joined(name, behind string) string {
+	n := len(name) + len(behind)
+	if n > maxName || n > r.leftOfNames {
+		const maxBehind = 32
+		if len(behind) > maxBehind {
+			return "?"
+		}
+		return "?" + behind
+	}
+	r.leftOfNames -= n
+	return name + behind
 }
 
 // Modes of pointers.
@@ -194,7 +212,7 @@ func (r *reader) pointer(index uint32, b []byte, depth int) *types.Type {
 	}
 	t.Name = "void" + mark
 	if t.Target = r.typeAt(le.Uint32(b[2:]), depth+1); t.Target != nil {
-		t.Name = t.Target.Name + mark
+		t.Name = r.joined(t.Target.Name, mark)
 	}
 	if to := t.Target; t.Kind == types.Pointer && to != nil && to.Kind == types.Char && to.Size == 1 && strings.HasSuffix(to.Name, " const") {
 		t.Kind, t.Target = types.Text, nil
@@ -217,8 +235,8 @@ func (r *reader) array(index uint32, b []byte, depth int) *types.Type {
 	if inner != "" {
 		inner = "[" + inner
 	}
-	t := &types.Type{Kind: types.Array, Target: of, Count: n, Size: n * of.Size, Name: name + "[" + strconv.Itoa(n) + "]" + inner}
-	if !r.unfinished[of] {
+	t := &types.Type{Kind: types.Array, Target: of, Count: n, Size: n * of.Size, Name: r.joined(name, "["+strconv.Itoa(n)+"]"+inner)}
+	if _, ok := r.unfinished[of]; !ok {
 		r.built[index] = t
 	}
 	return t
@@ -231,8 +249,9 @@ type head struct {
 	fields     uint32 // index of the list
 	underlying uint32 // of an enumeration
 	size       int
-	// name is as people read it; unique is the compiler's, "" where it gives none.
-	name, unique string
+	count      uint16 // of members
+	// names is where the names stand.
+	names []byte
 }
 
 // Properties.
@@ -244,12 +263,36 @@ const (
 
 func (h *head) declared() bool { return h.properties&isDeclaration != 0 }
 
-// readHead reads the record of a class, union or enumeration.
+// name is as people read it.
+func (h *head) name() string {
+	name, _ := cut(h.names)
+	return string(name)
+}
+
+// unique is the compiler's name, nil where it gives none.
+func (h *head) unique() []byte {
+	if h.properties&hasUniqueName == 0 {
+		return nil
+	}
+	_, rest := cut(h.names)
+	unique, _ := cut(rest)
+	return unique
+}
+
+// isNamedAs reports whether both names are the same.
+func (h *head) isNamedAs(other *head) bool {
+	name, _ := cut(h.names)
+	same, _ := cut(other.names)
+	return bytes.Equal(name, same) && bytes.Equal(h.unique(), other.unique())
+}
+
+// readHead reads the record of a class, union or enumeration. Names may be long, and it is asked often: they are left where
+// they stand.
 func readHead(b []byte) (h head, ok bool) {
 	if len(b) < 14 {
 		return h, false
 	}
-	h.leaf, h.properties = le.Uint16(b), le.Uint16(b[4:])
+	h.leaf, h.count, h.properties = le.Uint16(b), le.Uint16(b[2:]), le.Uint16(b[4:])
 	rest := b[10:]
 	switch h.leaf {
 	case lfClass, lfStructure, lfInterface:
@@ -271,21 +314,19 @@ func readHead(b []byte) (h head, ok bool) {
 		}
 		h.size = int(size)
 	}
-	h.name, rest = cutString(rest)
-	if h.properties&hasUniqueName != 0 {
-		h.unique, _ = cutString(rest)
-	}
+	h.names = rest
 	return h, true
 }
 
-// cutString cuts a text that ends with 0 off.
+// cut cuts a text that ends with 0 off.
+func cut(b []byte) (text, rest []byte) {
+	text, rest, _ = bytes.Cut(b, []byte{0})
+	return text, rest
+}
+
 func cutString(b []byte) (s string, rest []byte) {
-	for i, c := range b {
-		if c == 0 {
-			return string(b[:i]), b[i+1:]
-		}
-	}
-	return string(b), nil
+	text, rest := cut(b)
+	return string(text), rest
 }
 
 // number reads a number of variable length: itself in two bytes if it is small, else its kind and then the number.
@@ -341,7 +382,8 @@ func (r *reader) defined(index uint32, depth int) *types.Type {
 	if !ok {
 		return nil
 	}
-	t := &types.Type{Kind: types.Struct, Size: h.size, Name: shown(h.name)}
+	name := h.name()
+	t := &types.Type{Kind: types.Struct, Size: h.size, Name: shown(name)}
 	r.built[index], r.built[at] = t, t
 	switch {
 	case h.leaf == lfEnum:
@@ -356,7 +398,7 @@ func (r *reader) defined(index uint32, depth int) *types.Type {
 		t.Kind = types.KindOfEnum(t.Enumerators)
 	case h.declared():
 		t.Kind, t.Size = types.Opaque, 0
-	case vectors[h.name]:
+	case vectors[name]:
 		t.Kind = types.Opaque
 	default:
 		r.fill(t, at, &h, depth)
