@@ -167,6 +167,10 @@ func (p *Probing) planValues(ctx context.Context, in Inputs) (*ValuePlan, error)
 			return nil, err
 		}
 	}
+	known := make(map[uint64]bool, len(described))
+	for i := range described {
+		known[described[i].RVA] = true
+	}
 	builtin, _ := values.BuiltinPrototypes()
 	maker := values.NewMaker(abi)
 	var refused error
@@ -178,7 +182,7 @@ func (p *Probing) planValues(ctx context.Context, in Inputs) (*ValuePlan, error)
 		if err != nil {
 			refused = err
 		}
-		if v != nil || slices.ContainsFunc(described, func(d values.Function) bool { return d.RVA == f.RVA }) {
+		if v != nil || known[f.RVA] {
 			return v
 		}
 		v, _ = p.declared(maker, f, m.Name, builtin)

@@ -144,17 +144,15 @@ func nearest(places []place, n int) []place {
 	}
 	// Nearly all have one of a few depths, and paths are spread evenly: only those that lie where the
 	// cut is have to be put in order.
-	depth, n1 := cut(places, n, func(p *place) int { return int(p.depth) })
-	lower, at := split(places, func(p *place) int { return cmp.Compare(int(p.depth), depth) })
-	part, n2 := cut(at, n1, func(p *place) int { return int(p.path >> 52) })
-	before, at := split(at, func(p *place) int { return cmp.Compare(int(p.path>>52), part) })
+	lower, at, n := cut(places, n, func(p *place) int { return int(p.depth) })
+	before, at, n := cut(at, n, func(p *place) int { return int(p.path >> 52) })
 	slices.SortFunc(at, func(a, b place) int { return cmp.Compare(a.path, b.path) })
-	return places[:len(lower)+len(before)+n2]
+	return places[:lower+before+n]
 }
 
-// cut returns the key of the place that is n-th in the order of keys, and how many of that key are among the n. Keys are not
-// negative and small.
-func cut(places []place, n int, key func(*place) int) (at, rest int) {
+// cut moves the places that come before the n-th in the order of their keys to the beginning, before of them, and behind them
+// those with its key: at, of which rest are among the n. Keys are not negative and small.
+func cut(places []place, n int, key func(*place) int) (before int, at []place, rest int) {
 	var counts []int
 	for i := range places {
 		k := key(&places[i])
@@ -163,29 +161,24 @@ func cut(places []place, n int, key func(*place) int) (at, rest int) {
 		}
 		counts[k]++
 	}
-	for ; n > counts[at]; at++ {
-		n -= counts[at]
+	last := 0
+	for rest = n; rest > counts[last]; last++ {
+		rest -= counts[last]
 	}
-	return at, n
-}
-
-// split moves the places for which side is negative to the beginning, and those for which it is 0 behind them.
-func split(places []place, side func(*place) int) (before, at []place) {
-	begin := 0
 	for i := range places {
-		if side(&places[i]) < 0 {
-			places[begin], places[i] = places[i], places[begin]
-			begin++
+		if key(&places[i]) < last {
+			places[before], places[i] = places[i], places[before]
+			before++
 		}
 	}
-	end := begin
-	for i := begin; i < len(places); i++ {
-		if side(&places[i]) == 0 {
+	end := before
+	for i := before; i < len(places); i++ {
+		if key(&places[i]) == last {
 			places[end], places[i] = places[i], places[end]
 			end++
 		}
 	}
-	return places[:begin], places[begin:end]
+	return before, places[before:end], rest
 }
 
 // leastOf returns the least of the n greatest of so many values.

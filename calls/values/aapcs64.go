@@ -183,7 +183,8 @@ func passing64(t *types.Type) passing {
 
 // An aapcs64 gives the arguments of a call their places, one after the other.
 type aapcs64 struct {
-	integers, vectors, stack int
+	integers, vectors int
+	stackPlaces
 	// lost says that it was not known how an argument is passed, so that the places of those behind it are not known, either.
 	lost bool
 }
@@ -248,13 +249,6 @@ func vectors64(of *types.Type, first, count int) string {
 		parts[i] = vectorNames[of.Size] + strconv.Itoa(first+i)
 	}
 	return strings.Join(parts, "+")
-}
-
-func (s *aapcs64) onStack(size, align int) string {
-	s.stack = (s.stack + align - 1) / align * align
-	place := "stack+" + strconv.Itoa(s.stack)
-	s.stack += (size + 7) &^ 7
-	return place
 }
 
 // result returns "@x8" where the caller passed an address for it: the register need not have it when the call returns.

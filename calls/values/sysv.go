@@ -146,7 +146,8 @@ func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 
 // A sysv gives the arguments of a call their places, one after the other.
 type sysv struct {
-	integers, vectors, stack int
+	integers, vectors int
+	stackPlaces
 	// lost says that an argument's class was not known, so that the places of those
 	// behind it are not, either.
 	lost bool
@@ -178,8 +179,11 @@ func (s *sysv) integer() string {
 	return s.onStack(8, 8)
 }
 
+// stackPlaces counts the bytes of the arguments on the stack, of which each has a multiple of eight.
+type stackPlaces struct{ stack int }
+
 // onStack returns the next place on the stack for so many bytes.
-func (s *sysv) onStack(size, align int) string {
+func (s *stackPlaces) onStack(size, align int) string {
 	s.stack = (s.stack + align - 1) / align * align
 	place := "stack+" + strconv.Itoa(s.stack)
 	s.stack += (size + 7) &^ 7

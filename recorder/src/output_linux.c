@@ -115,30 +115,21 @@ LR_OWN static struct early_line *whole_line(uint32_t at, uint32_t used) {
   return NULL;
 }
 
-LR_OWN static char *decimal(char *p, uint32_t n) {
-  char digits[10];
-  int i = 0;
-  do digits[i++] = (char)('0' + n % 10);
-  while (n /= 10);
-  while (i) *p++ = digits[--i];
-  return p;
-}
-
 /* mark_thread says of the lines that come next that another thread printed them. */
 LR_OWN static void mark_thread(const struct early_line *line, uint32_t used, uint64_t time) {
-  static const char before[] = "logrec: lines printed by thread ", behind[] = " follow: ";
   uint32_t count = 0;
   const uint8_t *const end = early.lines + used;
   for (const struct early_line *l = line; l && l->writer == line->writer; count++) {
     const uint8_t *const next = (const uint8_t *)l + l->room;
     l = next < end ? whole_line((uint32_t)(next - early.lines), used) : NULL;
   }
-  char text[sizeof before + sizeof behind + 20], *p = text;
-  memcpy(p, before, sizeof before - 1);
-  p = decimal(p + sizeof before - 1, line->thread);
-  memcpy(p, behind, sizeof behind - 1);
-  p = decimal(p + sizeof behind - 1, count);
-  lr_mark_at(time, text, (size_t)(p - text));
+  char text[80];
+  struct lr_text t = {text, 0, sizeof text};
+  lr_text_add(&t, "logrec: lines printed by thread ");
+  lr_text_add_number(&t, line->thread);
+  lr_text_add(&t, " follow: ");
+  lr_text_add_number(&t, count);
+  lr_mark_at(time, text, t.n);
 }
 
 LR_OWN void lr_output_begun(void) {

@@ -240,14 +240,19 @@ LR_OWN static void end_of_function(struct reading *r) {
   r->in_hook = 0;
 }
 
-LR_OWN static void read_function(struct reading *r) {
-  if (!r->modules) return wrong(r, not_here);
-  if (r->functions == MOST_FUNCTIONS) return wrong(r, too_many);
+/* begin_function ends the function before and reads where the next one, or a hook of it, begins. */
+LR_OWN static uint64_t begin_function(struct reading *r) {
   end_of_function(r);
-  const uint64_t rva = next_number(r, 16, 0, (uint64_t)1 << 43), size = next_number(r, 16, 0, (uint64_t)1 << 43);
   memset(r->values, 0, sizeof r->values);
   memset(r->bytes, 0, sizeof r->bytes);
   memset(r->full, 0, sizeof r->full);
+  return next_number(r, 16, 0, (uint64_t)1 << 43);
+}
+
+LR_OWN static void read_function(struct reading *r) {
+  if (!r->modules) return wrong(r, not_here);
+  if (r->functions == MOST_FUNCTIONS) return wrong(r, too_many);
+  const uint64_t rva = begin_function(r), size = next_number(r, 16, 0, (uint64_t)1 << 43);
   if (r->fill) {
     struct lr_valued *const f = &lr_plan.functions[r->functions];
     f->rva = rva;
@@ -264,11 +269,7 @@ LR_OWN static void read_function(struct reading *r) {
 LR_OWN static void read_hook(struct reading *r) {
   if (!LR_HAVE_ALL_PLANS || !r->in_function) return wrong(r, not_here);
   if (r->hooks == MOST_FUNCTIONS) return wrong(r, too_many);
-  end_of_function(r);
-  const uint64_t rva = next_number(r, 16, 0, (uint64_t)1 << 43);
-  memset(r->values, 0, sizeof r->values);
-  memset(r->bytes, 0, sizeof r->bytes);
-  memset(r->full, 0, sizeof r->full);
+  const uint64_t rva = begin_function(r);
   if (r->fill) {
     struct lr_valued *const f = &lr_plan.hooks[r->hooks];
     f->rva = rva;

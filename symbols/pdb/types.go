@@ -610,6 +610,23 @@ func numeric(b []byte) (v uint64, rest []byte, ok bool) {
 	return v, b[2+width:], true
 }
 
+// Number reads a number of variable length of a type record, of a signed kind with its sign, and returns what lies behind it.
+func Number(b []byte) (v int64, rest []byte, ok bool) {
+	bits, rest, ok := numeric(b)
+	if !ok {
+		return 0, nil, false
+	}
+	switch le.Uint16(b) {
+	case 0x8000:
+		return int64(int8(bits)), rest, true
+	case 0x8001:
+		return int64(int16(bits)), rest, true
+	case 0x8003:
+		return int64(int32(bits)), rest, true
+	}
+	return int64(bits), rest, true
+}
+
 // builtInTypes are the types without a record, by the low byte of their
 // index, and their sizes in bytes.
 var builtInTypes = map[uint32]struct {

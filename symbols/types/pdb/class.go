@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"logparser/symbols/pdb"
 	"logparser/symbols/types"
 )
 
@@ -103,7 +104,7 @@ func readField(b []byte) (f field, rest []byte, ok bool) {
 		return true
 	}
 	numbered := func() bool {
-		f.value, b, ok = number(b)
+		f.value, b, ok = pdb.Number(b)
 		return ok
 	}
 	named := func() bool {

@@ -88,10 +88,10 @@ func TestNumbers(t *testing.T) {
 		{[]byte{3, 0x80, 0xfe, 0xff, 0xff, 0xff}, -2}, {[]byte{4, 0x80, 0xfe, 0xff, 0xff, 0xff}, 0xfffffffe},
 		{[]byte{9, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, -1},
 	} {
-		if got, rest, ok := number(append(test.b, 7)); !ok || got != test.want || len(rest) != 1 {
+		if got, rest, ok := pdb.Number(append(test.b, 7)); !ok || got != test.want || len(rest) != 1 {
 			t.Errorf("% x: %d, %v", test.b, got, ok)
 		}
-		if _, _, ok := number(test.b[:len(test.b)-1]); ok {
+		if _, _, ok := pdb.Number(test.b[:len(test.b)-1]); ok {
 			t.Errorf("% x is read without its end", test.b)
 		}
 	}

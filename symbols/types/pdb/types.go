@@ -225,7 +225,7 @@ func (r *reader) array(index uint32, b []byte, depth int) *types.Type {
 	if len(b) < 12 {
 		return nil
 	}
-	size, _, ok := number(b[10:])
+	size, _, ok := pdb.Number(b[10:])
 	of := r.typeAt(le.Uint32(b[2:]), depth+1)
 	if !ok || size < 0 || size > maxSize || of == nil || of.Size <= 0 {
 		return opaque("array", 0)
@@ -309,7 +309,7 @@ func readHead(b []byte) (h head, ok bool) {
 	}
 	if h.leaf != lfEnum {
 		var size int64
-		if size, rest, ok = number(rest); !ok || size < 0 || size > maxSize {
+		if size, rest, ok = pdb.Number(rest); !ok || size < 0 || size > maxSize {
 			return h, false
 		}
 		h.size = int(size)
@@ -327,33 +327,6 @@ func cut(b []byte) (text, rest []byte) {
 func cutString(b []byte) (s string, rest []byte) {
 	text, rest := cut(b)
 	return string(text), rest
-}
-
-// number reads a number of variable length: itself in two bytes if it is small, else its kind and then the number.
-func number(b []byte) (v int64, rest []byte, ok bool) {
-	if len(b) < 2 {
-		return 0, nil, false
-	}
-	kind, b := le.Uint16(b), b[2:]
-	if kind < 0x8000 {
-		return int64(kind), b, true
-	}
-	has := func(n int) bool { return len(b) >= n }
-	switch {
-	case kind == 0x8000 && has(1):
-		return int64(int8(b[0])), b[1:], true
-	case kind == 0x8001 && has(2):
-		return int64(int16(le.Uint16(b))), b[2:], true
-	case kind == 0x8002 && has(2):
-		return int64(le.Uint16(b)), b[2:], true
-	case kind == 0x8003 && has(4):
-		return int64(int32(le.Uint32(b))), b[4:], true
-	case kind == 0x8004 && has(4):
-		return int64(le.Uint32(b)), b[4:], true
-	case (kind == 0x8009 || kind == 0x800A) && has(8):
-		return int64(le.Uint64(b)), b[8:], true
-	}
-	return 0, nil, false
 }
 
 // vectors are the classes of Microsoft's headers that the processor has registers for.
