@@ -38,7 +38,7 @@ echo "real program: $package $(sed -n 's/^Version: //p' "$dir"/source/*.dsc | he
 echo '#define DEB_HOST_MULTIARCH "."' >"$dir/source/lua/src/lua5.4-deb-multiarch.h"
 
 # build NAME FLAGS LINK. Lua takes hash seeds and pivots from the clock and from
-# addresses; it is asked not to, so that each run makes the same calls.
+# addresses, and keeps strings by their addresses; it is asked not to, so that each run makes the same calls.
 build() {
 	local f o=
 	mkdir -p "$dir/$1.o"
@@ -46,7 +46,7 @@ build() {
 		[ "$(basename "$f")" = luac.c ] && continue
 		o="$o $dir/$1.o/$(basename "$f" .c).o"
 		[ "$dir/$1.o/$(basename "$f" .c).o" -nt "$f" ] ||
-			gcc -std=gnu99 -g -O2 -DLUA_USE_LINUX -DLUA_COMPAT_5_3 '-Dluai_makeseed(state)=42u' '-Dl_randomizePivot()=0u' $2 -c "$f" -o "$dir/$1.o/$(basename "$f" .c).o" || return 1
+			gcc -std=gnu99 -g -O2 -DLUA_USE_LINUX -DLUA_COMPAT_5_3 '-Dluai_makeseed(state)=42u' '-Dl_randomizePivot()=0u' -DSTRCACHE_N=1 -DSTRCACHE_M=2 $2 -c "$f" -o "$dir/$1.o/$(basename "$f" .c).o" || return 1
 	done
 	gcc $o $3 -Wl,-E -lm -ldl -pthread -o "$dir/$1"
 }
