@@ -238,10 +238,10 @@ stage_cross() {
 
 stage_recorder() {
 	lane recorder 15 recorder/tests/run.sh
-	# One thing after the other, and wine waits much.
+	# Each does one thing after the other, and wine waits much.
 	beside recorder-trace-windows 25 recorder/tests/trace_windows.sh build/trace-windows
+	beside recorder-programs 25 recorder/tests/programs.sh
 	lane recorder-trace 35 recorder/tests/run_trace.sh 100
-	lane recorder-programs 15 recorder/tests/programs.sh
 	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
 	lane build-logparse-probes 10 env CGO_ENABLED=0 go build -tags ci,migrated_fynedo -o build/test/logparse-probes ./cmd/logparse
 	lane probe-logtest 10 scripts/probe-logtest.sh build/test/logparse-probes build/trace-probes
