@@ -191,6 +191,31 @@ const (
 	listNull = "\x02"
 )
 
+// parquetDictionary reads n values of a dictionary.
+func parquetDictionary(t testing.TB, name string, kind, n int64, b []byte) (dictionary []string) {
+	for range n {
+		switch kind {
+		case 1:
+			dictionary = append(dictionary, fmt.Sprint(int32(binary.LittleEndian.Uint32(b))))
+			b = b[4:]
+		case 5:
+			dictionary = append(dictionary, fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(b))))
+			b = b[8:]
+		case 2:
+			dictionary = append(dictionary, fmt.Sprint(int64(binary.LittleEndian.Uint64(b))))
+			b = b[8:]
+		case 6:
+			n := binary.LittleEndian.Uint32(b)
+			dictionary = append(dictionary, string(b[4:4+n]))
+			b = b[4+n:]
+		}
+	}
+	if len(b) > 0 {
+		t.Fatalf("%s: %d bytes behind the dictionary", name, len(b))
+	}
+	return dictionary
+}
+
 // readParquet reads a file into columns of texts, "" for null, of which each
 // row group must have as many rows. A row's list is one text.
 func readParquet(t testing.TB, file []byte) (names []string, columns map[string][]string) {
@@ -232,26 +257,7 @@ func readParquet(t testing.TB, file []byte) (names []string, columns map[string]
 			var dictionary []string
 			if at, ok := chunk[11].(int64); ok {
 				h, b := page(at)
-				for range h[7].(map[int]any)[1].(int64) {
-					switch kind {
-					case 1:
-						dictionary = append(dictionary, fmt.Sprint(int32(binary.LittleEndian.Uint32(b))))
-						b = b[4:]
-					case 5:
-						dictionary = append(dictionary, fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(b))))
-						b = b[8:]
-					case 2:
-						dictionary = append(dictionary, fmt.Sprint(int64(binary.LittleEndian.Uint64(b))))
-						b = b[8:]
-					case 6:
-						n := binary.LittleEndian.Uint32(b)
-						dictionary = append(dictionary, string(b[4:4+n]))
-						b = b[4+n:]
-					}
-				}
-				if len(b) > 0 {
-					t.Fatalf("%s: %d bytes behind the dictionary", name, len(b))
-				}
+				dictionary = parquetDictionary(t, name, kind, h[7].(map[int]any)[1].(int64), b)
 			}
 			h, b := page(chunk[9].(int64))
 			levels := func(most int) []uint64 {
