@@ -216,6 +216,28 @@ func parquetDictionary(t testing.TB, name string, kind, n int64, b []byte) (dict
 	return dictionary
 }
 
+// appendRows appends the texts of a column's rows to a list.
+func (l *parquetLeaf) appendRows(list, values []string, repeated, defined []uint64) []string {
+	for k, d := range defined {
+		v := ""
+		switch {
+		case int(d) == l.definition:
+			v, values = values[0], values[1:]
+		case l.repeated > 0 && d > 0:
+			v = listNull
+		}
+		if l.repeated > 0 && d > 0 {
+			v += listEnd
+		}
+		if repeated[k] == 0 {
+			list = append(list, v)
+		} else {
+			list[len(list)-1] += v
+		}
+	}
+	return list
+}
+
 // readParquet reads a file into columns of texts, "" for null, of which each
 // row group must have as many rows. A row's list is one text.
 func readParquet(t testing.TB, file []byte) (names []string, columns map[string][]string) {
@@ -297,23 +319,7 @@ func readParquet(t testing.TB, file []byte) (names []string, columns map[string]
 				t.Fatalf("%s: %d values of %d", name, len(values), present)
 			}
 			before := len(columns[name])
-			for k, l := range defined {
-				v := ""
-				switch {
-				case int(l) == leaf.definition:
-					v, values = values[0], values[1:]
-				case leaf.repeated > 0 && l > 0:
-					v = listNull
-				}
-				if leaf.repeated > 0 && l > 0 {
-					v += listEnd
-				}
-				if repeated[k] == 0 {
-					columns[name] = append(columns[name], v)
-				} else {
-					columns[name][len(columns[name])-1] += v
-				}
-			}
+			columns[name] = leaf.appendRows(columns[name], values, repeated, defined)
 			if n := len(columns[name]) - before; n != rows {
 				t.Errorf("%s: %d rows of %d", name, n, rows)
 			}
