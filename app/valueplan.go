@@ -20,6 +20,7 @@ import (
 	"logparser/symbols/types"
 	"logparser/symbols/types/dwarf"
 	typespdb "logparser/symbols/types/pdb"
+	"logparser/symbols/types/signature"
 )
 
 // A ValuePlan is a plan of values with what there is to say of it.
@@ -137,10 +138,21 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	} else if m.Identity.IsZero() {
 		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
 	}
-	functions, err := typedFunctions(ctx, &img.binding, own, func(name string) bool {
+	chosen := func(name string) bool {
 		_, taken := values.Choose(specs, name)
 		return taken
-	})
+	}
+	functions, err := typedFunctions(ctx, &img.binding, own, chosen)
+	if errors.Is(err, dwarf.ErrNone) || errors.Is(err, ErrNoPDB) {
+		signed, failed := signature.Functions(ctx, own, chosen)
+		if failed != nil {
+			return m, failed
+		}
+		if len(signed) > 0 {
+			functions, err, m.Signatures = signed, nil, true
+			p.Notes = append(p.Notes, message.Textf("%s has no debug information: types are by signature, out of the names of its functions, which have no names of parameters and few results; what they do not tell is not taken", m.Name))
+		}
+	}
 	if err != nil {
 		return m, err
 	}

@@ -300,6 +300,11 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(fo
 	}
 	f.ValuePlan = text.Bytes()
 	say("%d values of %d functions are taken%s", plan.Values, plan.Functions, unknownValues(plan.Unknown))
+	for _, m := range plan.Modules {
+		if m.Signatures {
+			say("types are by signature, out of the names of functions: %s has no debug information", m.Name)
+		}
+	}
 	return nil
 }
 

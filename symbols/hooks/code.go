@@ -30,7 +30,7 @@ const (
 	other    kind = iota
 	enters        // __cyg_profile_func_enter
 	leaves        // __cyg_profile_func_exit
-	bystands      // it is called before the function's own code and changes nothing, such as __fentry__
+	bystands      // it changes no register, such as __fentry__
 	ends          // it does not return
 )
 
@@ -40,6 +40,8 @@ var called = map[string]kind{
 	"__cyg_profile_func_enter_bare": enters,
 	"__cyg_profile_func_exit":       leaves,
 	"__fentry__":                    bystands,
+	"__return__":                    bystands,
+	"mcount":                        bystands,
 	"__stack_chk_fail":              ends,
 	"_Unwind_Resume":                ends,
 }
@@ -81,16 +83,9 @@ func Open(im *image.Image) (*Code, error) {
 	if im.Kind != image.ELF || im.Machine != "x86-64" || im.PointerSize != 8 || im.Relocatable {
 		return nil, nil
 	}
-	c := &Code{im: im, left: maxDecoded, slots: make(map[uint64]kind), local: make(map[uint64]kind)}
-	if err := c.imports(); err != nil {
+	c := &Code{im: im, left: maxDecoded}
+	if err := c.names(); err != nil {
 		return nil, err
-	}
-	defined, err := symtab.Addresses(im, func(name string) bool { return called[name] != other })
-	if err != nil {
-		return nil, err
-	}
-	for name, rva := range defined {
-		c.local[rva] = called[name]
 	}
 	if len(c.slots)+len(c.local) == 0 {
 		return nil, nil
@@ -103,6 +98,22 @@ func Open(im *image.Image) (*Code, error) {
 		return nil, nil
 	}
 	return c, nil
+}
+
+// names finds the known functions.
+func (c *Code) names() error {
+	c.slots, c.local = make(map[uint64]kind), make(map[uint64]kind)
+	if err := c.imports(); err != nil {
+		return err
+	}
+	defined, err := symtab.Addresses(c.im, func(name string) bool { return called[name] != other })
+	if err != nil {
+		return err
+	}
+	for name, rva := range defined {
+		c.local[rva] = called[name]
+	}
+	return nil
 }
 
 // imports finds the pointers that the loader sets to known functions.
