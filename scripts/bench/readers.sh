@@ -199,7 +199,7 @@ done
 bar "w1: uftrace replay, times by the clock, kept" "$(ratio w1.replay w1.show 1)" 8
 bar "w1: uftrace dump --chrome, times by the clock, kept" "$(ratio w1.dump w1.chrome 1)" 6
 # Whichever is reached first.
-bar "w1: csv, parts of 2.5 GB/s or 20 million rows/s" "$(median w1.csv | awk -v e="$events" -v s="$size" '{ a = s / $1 / 2.5e9; b = e / $1 / 20e6; print a > b ? a : b }')" 1
+bar "w1: csv, parts of 2.5 GB/s or 20 million rows/s" "$(median w1.csv | awk -v e="$events" -v s="$size" '{ a = s / $1 / 2.5e9; b = e / $1 / 20e6; print (a > b ? a : b) }')" 1
 for file in w1.stats* w1.tree*; do
 	limit=0.3
 	[ "${file#* }" != "$five" ] || limit=0.4
