@@ -13,7 +13,7 @@ import (
 // A briefReader is the memory for reading rows in brief.
 type briefReader struct {
 	// places are those of addresses seen last, each in one of four elements.
-	places [1 << recentBits]briefPlace
+	places [1 << briefBits]briefPlace
 	// names, run and session are what they belong to, and generation that of the session's names.
 	names      *names
 	run        int
@@ -22,6 +22,10 @@ type briefReader struct {
 	// strands are those of events' threads.
 	strands [256]briefStrand
 }
+
+// briefBits is the size of a reader's cache. That few addresses share a first place saves wrong predictions; places that none has
+// take no room in the processor's caches.
+const briefBits = 14
 
 // A briefPlace is a recentPlace for rows in brief.
 type briefPlace struct {
@@ -95,7 +99,7 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 	depths, durations, partners, anomalies := b.Depth[i:][:len(list)], b.Duration[i:][:len(list)], b.Partner[i:][:len(list)], b.Anomaly[i:][:len(list)]
 	for k := range list {
 		row, e := &list[k], &events[k]
-		at := rows.Slot(e.Address, recentBits)
+		at := rows.Slot(e.Address, briefBits)
 		p := &m.places[at]
 		if p.address != e.Address || p.of != knownPlace|uint32(e.Space) {
 			p = m.otherPlace(at, e, k)
@@ -115,12 +119,12 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 	}
 }
 
-// otherPlace returns the entry of an event's address that is not in the one of its hash, at, or has no names there: one of the
-// three beside it or, where none of these has it, the one of the four to overwrite. It is filled.
+// otherPlace is where the address of an event is kept whose first place, at, has another or does not know it: in one of
+// four. The first is taken as long as it is free, because it is the one that is looked at without a call.
 func (m *briefReader) otherPlace(at uint64, e *parser.Event, k int) *briefPlace {
 	p := &m.places[at^uint64(k&3)]
 	for way := range uint64(4) {
-		if w := &m.places[at^way]; w.address == e.Address {
+		if w := &m.places[at^way]; w.address == e.Address || w.address == 0 {
 			p = w
 			break
 		}
