@@ -13,7 +13,7 @@ import (
 // A briefReader is the memory for reading rows in brief.
 type briefReader struct {
 	// places are those of addresses seen last, each in one of four elements.
-	places [1 << briefBits]briefPlace
+	places [1 << recentBits]briefPlace
 	// names, run and session are what they belong to, and generation that of the session's names.
 	names      *names
 	run        int
@@ -22,10 +22,6 @@ type briefReader struct {
 	// strands are those of events' threads.
 	strands [256]briefStrand
 }
-
-// briefBits is the size of a reader's cache. That few addresses share a first place saves wrong predictions; places that none has
-// take no room in the processor's caches.
-const briefBits = 14
 
 // A briefPlace is a recentPlace for rows in brief.
 type briefPlace struct {
@@ -99,7 +95,7 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 	depths, durations, partners, anomalies := b.Depth[i:][:len(list)], b.Duration[i:][:len(list)], b.Partner[i:][:len(list)], b.Anomaly[i:][:len(list)]
 	for k := range list {
 		row, e := &list[k], &events[k]
-		at := rows.Slot(e.Address, briefBits)
+		at := rows.Slot(e.Address, recentBits)
 		p := &m.places[at]
 		if p.address != e.Address || p.of != knownPlace|uint32(e.Space) {
 			p = m.otherPlace(at, e, k)
