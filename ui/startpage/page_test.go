@@ -115,6 +115,7 @@ func TestWorkOnThePage(t *testing.T) {
 	}{
 		{"", control.Work{Title: "Looking at the files"}, "", 0},
 		{"", control.Work{Title: "Looking at the files", Slow: true}, "Looking at the files", -1},
+		{"a.dat", control.Work{Title: "Opening"}, "Opening · a.dat", -1},
 		{"a.dat", control.Work{Title: "Reading the log", Slow: true}, "Reading the log · a.dat", -1},
 		{"a.dat", control.Work{Title: "Reading the log", Slow: true, Done: 1, Total: 4}, "Reading the log · a.dat  25 %", 0.25},
 		{"a.dat", control.Work{Title: "Reading the log", Slow: true, Done: 4, Total: 4}, "Reading the log · a.dat  100 %", 1},
