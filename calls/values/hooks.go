@@ -7,8 +7,9 @@ import (
 	"logparser/symbols/types"
 )
 
-// AtHooks has a function's values taken where its code calls the hooks of -finstrument-functions, if it does:
-// where they are then. What is not known to be anywhere is not known.
+// AtHooks changes a function's plan if its code calls the hooks of -finstrument-functions. At those calls, values are no longer
+// where the calling convention puts them, so AtHooks replaces their places by those at the calls. A value whose place at the
+// calls is not known becomes unknown.
 func (f *Function) AtHooks(code *hooks.Code) {
 	if code == nil || !code.Calls(f.RVA, f.Size) {
 		return
@@ -21,10 +22,12 @@ func (f *Function) AtHooks(code *hooks.Code) {
 	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
 }
 
-// takeAt has values taken at those of some hooks that know the most of them, and returns the values.
+// takeAt chooses those hooks of a list at which the most values have known places, adds them to the function, and returns the
+// values with their places there.
 func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value {
 	for k := range taken {
-		// A pointer to a view may be in memory there, where it would be taken for the view.
+		// This place has a pointer to the view. At a hook it may be in memory, where the recorder would take it for the view
+		// itself if At were not set.
 		if v := &taken[k]; v.Op.Kind == View && !strings.Contains(v.Place, "+") {
 			v.Op.At = true
 		}
@@ -65,7 +68,7 @@ func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value
 			v.Op, v.Place = Op{}, "-"
 		}
 		if v.Op.Kind == Unknown && isTextOf(taken, k) {
-			continue // the struct has the pointer
+			continue // the struct shows the text's pointer instead
 		}
 		for i := range at {
 			if at[i].Places[k] == "" {
@@ -92,7 +95,7 @@ func placeAt(h *hooks.Hook, v *Value) string {
 	case v.Op.Kind == Direct:
 		size = v.Op.Size
 	case !h.Quiet():
-		return "" // what it leads to may not be there yet
+		return "" // the memory that the pointer leads to may not have its value yet
 	case v.Op.Kind == View && !v.Op.At && strings.Contains(v.Place, "+"):
 		size = 2 * word
 	}
@@ -103,12 +106,12 @@ func placeAt(h *hooks.Hook, v *Value) string {
 		return max(min(usedUpTo(v.Type, 0, from+n, 0)-from, n), 1)
 	})
 	if v.Op.Kind != Direct && strings.Contains(place, "=") {
-		return "" // nothing is where that leads to, or it is nowhere that is known now; a length that is a number is taken from nowhere
+		return "" // a constant is no place that a pointer or a length can be taken from
 	}
 	return place
 }
 
-// usedUpTo returns where the last byte before end is that a type has anything in, and is not padding.
+// usedUpTo returns the offset behind the last byte before end that is not padding.
 func usedUpTo(t *types.Type, at, end, depth int) (used int) {
 	switch {
 	case t == nil || depth > maxKept:

@@ -10,22 +10,21 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Events thread by thread.
+// Reading events thread by thread.
 //
-// To put the events of streams that were recorded at the same time in one order costs more
-// than to decode them. Who goes over many events can do without: it takes some thousands at a
-// time, of each stream those that are among them, and asks for the places of few. Where the
-// next n events end in each stream is found by bisecting times.
+// Merging events of streams that were recorded at the same time costs more than decoding them. A caller that goes over many
+// events can do without: it takes the next n events of the log, as a list for each stream, and asks for the record numbers
+// of only a few. A binary search over times finds which events of each stream belong to the next n.
 
 const (
-	// maxSources is how many streams may be active for a threadReader.
+	// maxSources is the largest number of active streams that a threadReader handles.
 	maxSources = 64
-	// sourceBatch is how many events of a stream are decoded at a time.
+	// sourceBatch is the number of events of a stream that are decoded at a time.
 	sourceBatch = 1024
 	cacheBits   = 10
-	// maxNumbers bounds the addresses that have numbers.
+	// maxNumbers bounds the number of addresses.
 	maxNumbers = 1 << 16
-	// unusual is the kind of an event that a threadReader does not give.
+	// unusual marks an event that a threadReader cannot give.
 	unusual = parser.Damaged
 )
 
@@ -33,12 +32,12 @@ const (
 type threadReader struct {
 	l *Log
 	c *cursor // for its clock and what is mapped
-	// slice is that of the next event, whose streams are all in sources.
+	// slice is the slice of the next event. All its streams are in sources.
 	slice   int
-	sources []*threadSource // by the order of events of equal times
-	columns []*threadSource // those that have events among the last that were read
+	sources []*threadSource // in the order of events with equal times
+	columns []*threadSource // sources that have events in the last result
 	out     []parser.ThreadEvents
-	// addresses are by number, byFrame is the reverse.
+	// addresses has the addresses by their numbers, and byFrame the numbers by addresses.
 	addresses []frame
 	byFrame   map[frame]uint32
 	failed    bool
@@ -48,21 +47,21 @@ type threadReader struct {
 type threadSource struct {
 	d *decoder
 	s *stream
-	// events are decoded, with times in units; those from next on are still to come. Those
-	// of the last read are between begin and next, and out is these for the caller.
+	// events are the decoded events, with times in units. Those between begin and next belong
+	// to the last result, and out is their form for the caller. Those behind were not read yet.
 	events      []parser.ThreadEvent
 	begin, next int
 	out         []parser.ThreadEvent
-	low, high   int // for finding where the next events end
-	// numbers are those of the decoder's frames, and cache has those of short enters by
-	// their first four bytes, as long as windows and epoch are these.
+	low, high   int // bounds of the binary search for next
+	// numbers are the address numbers of the decoder's frames. cache has the address numbers of
+	// short enters; it is valid while the decoder's windows and epoch equal windows and epoch.
 	numbers []uint32
 	cache   [1 << cacheBits]cachedEnter
 	windows [wire.Windows]window
 	epoch   int
 }
 
-// A cachedEnter is what the first four bytes of a short enter mean; they are not 0.
+// A cachedEnter is the address number of a short enter, of which record is the first four bytes. These are never 0.
 type cachedEnter struct{ record, number uint32 }
 
 // ReadThreads implements [parser.ThreadedLog].
@@ -78,7 +77,7 @@ func (l *Log) ReadThreads(from int64) parser.ThreadReader {
 	return r
 }
 
-// mapped calls read, with the file's memory if it is mapped.
+// mapped calls read. If the file is mapped, read can use the mapped bytes.
 func (r *threadReader) mapped(read func() bool) (ok bool) {
 	size := r.l.mapped.Size()
 	if size == 0 {
@@ -92,7 +91,7 @@ func (r *threadReader) mapped(read func() bool) (ok bool) {
 	return ok && fault == nil
 }
 
-// begin makes the reader stand before a record.
+// begin puts the reader before a record.
 func (r *threadReader) begin(from int64) bool {
 	c := r.c
 	if c.goTo(from) != nil || len(c.heap) > maxSources {
@@ -108,7 +107,7 @@ func (r *threadReader) begin(from int64) bool {
 	return true
 }
 
-// add adds a source that stands before an event of its stream.
+// add adds a source for a stream, at one of its events.
 func (r *threadReader) add(s *stream, ordinal int64) bool {
 	if len(r.sources) == maxSources || s.level > 0 || len(s.earliest) > 0 {
 		return false
@@ -153,7 +152,7 @@ func (r *threadReader) Address(number uint32) (address uint64, space uint16) {
 	return f.address, f.space
 }
 
-// decode decodes n more events of a source, which has them.
+// decode decodes n more events of a source. It must have as many.
 func (r *threadReader) decode(a *threadSource, n int) bool {
 	if cap(a.events)-len(a.events) < n {
 		if a.next > 0 {
@@ -180,8 +179,7 @@ func (r *threadReader) decode(a *threadSource, n int) bool {
 	return true
 }
 
-// shorts decodes short enters and leaves into dst until a record needs more looking at, and
-// returns how many.
+// shorts decodes short enters and leaves into dst, up to the first record that needs special treatment, and returns their number.
 func (r *threadReader) shorts(a *threadSource, dst []parser.ThreadEvent) int {
 	d := a.d
 	if d.gap != parser.NoGap || d.chunk < 0 {
@@ -227,7 +225,7 @@ func (r *threadReader) shorts(a *threadSource, dst []parser.ThreadEvent) int {
 	}
 	d.p, d.time = p, time
 	a.numbers = stack[:top]
-	// The decoder's stack is only looked at where this ends.
+	// The decoder's own stack is only needed when this loop has ended, so it is brought up to date here.
 	d.frames = d.frames[:min(lowest, len(d.frames))]
 	for _, number := range stack[len(d.frames):top] {
 		d.frames = append(d.frames, r.addresses[number])
@@ -235,8 +233,8 @@ func (r *threadReader) shorts(a *threadSource, dst []parser.ThreadEvent) int {
 	return n
 }
 
-// remember finds out what the enter means that v begins with, unless it is none or its window
-// is not set.
+// remember decodes the short enter in v's first bytes into enter. It returns false if they are no enter, or if its window is not
+// set.
 func (r *threadReader) remember(a *threadSource, enter *cachedEnter, v uint64) bool {
 	w := &a.d.windows[wire.EnterWindow(v)]
 	if v&2 == 0 || !w.set {
@@ -247,14 +245,14 @@ func (r *threadReader) remember(a *threadSource, enter *cachedEnter, v uint64) b
 	return true
 }
 
-// renew forgets what short enters mean.
+// renew empties the cache.
 func (a *threadSource) renew() {
 	a.windows, a.epoch = a.d.windows, a.d.epoch
 	clear(a.cache[:])
-	a.cache[0].record = 1 // as in callReader.renew
+	a.cache[0].record = 1 // for padding; see callReader.renew
 }
 
-// other decodes what comes next, up to one event, in the decoder's own way.
+// other has the decoder decode the next records, up to one event.
 func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	d := a.d
 	empty, unwinds := len(d.frames) == 0 && d.base == 0, d.unwinds
@@ -267,7 +265,7 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	if d.windows != a.windows || d.epoch != a.epoch {
 		a.renew()
 	}
-	// Whatever it was, below the top the stack is what it was.
+	// The event can have changed nothing of the stack below its top.
 	a.numbers = a.numbers[:min(len(a.numbers), max(len(d.frames)-1, 0))]
 	for _, f := range d.frames[len(a.numbers):] {
 		a.numbers = append(a.numbers, r.number(f))
@@ -299,7 +297,7 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadEvents, ok bool) {
 			r.columns = append(r.columns, a)
 		}
 	}
-	// Of equal first times those in order of the sources come first.
+	// Columns whose first events have equal times stay in the order of the sources.
 	slices.SortStableFunc(r.columns, func(a, b *threadSource) int {
 		return int(min(max(a.events[a.begin].Time-b.events[b.begin].Time, -1), 1))
 	})
@@ -315,12 +313,12 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadEvents, ok bool) {
 	return r.out, true
 }
 
-// find finds where the next n events end in each source.
+// find decodes enough events and finds for each source which of them belong to the next n.
 func (r *threadReader) find(n int) bool {
 	x := r.c.x
 	for {
 		end := x.end(r.slice)
-		// Before limit no event is missing.
+		// All events before limit are decoded.
 		limit := end
 		for _, a := range r.sources {
 			if a.left() > 0 && len(a.events)-a.next < sourceBatch/2 && !r.decode(a, int(min(sourceBatch, a.left()))) {
@@ -354,10 +352,10 @@ func (r *threadReader) find(n int) bool {
 	}
 }
 
-// left returns how many events of the stream are not decoded.
+// left returns the number of events of the stream that are not decoded yet.
 func (a *threadSource) left() int64 { return a.s.count - a.d.ordinal }
 
-// before returns the first event from low on, and before high, that is not before a time.
+// before returns the index of the first event between low and high that is not before a time, or high.
 func (a *threadSource) before(time uint64, low, high int) int {
 	events := a.events
 	for low < high {
@@ -370,7 +368,7 @@ func (a *threadSource) before(time uint64, low, high int) int {
 	return low
 }
 
-// divide makes the first n events the next, of those from low to high in each source.
+// divide sets next in each source so that the first n of all events between low and high lie before it.
 func (r *threadReader) divide(n int) {
 	first, limit := uint64(math.MaxUint64), uint64(0)
 	for _, a := range r.sources {
@@ -378,7 +376,7 @@ func (r *threadReader) divide(n int) {
 			first, limit = min(first, uint64(a.events[a.low].Time)), max(limit, uint64(a.events[a.high-1].Time)+1)
 		}
 	}
-	// Up to n events are before first, and n or more before limit.
+	// At most n events are before first, and at least n before limit.
 	for limit-first > 1 {
 		time := first + (limit-first)/2
 		count := 0
@@ -398,7 +396,7 @@ func (r *threadReader) divide(n int) {
 			}
 		}
 	}
-	// What lies between low and high now has the time first.
+	// All events between low and high now have the time first.
 	rest := n
 	for _, a := range r.sources {
 		rest -= a.low - a.begin
@@ -409,7 +407,7 @@ func (r *threadReader) divide(n int) {
 	}
 }
 
-// enter goes on to a slice: streams that begin in it join.
+// enter goes to a slice and adds the streams that begin in it.
 func (r *threadReader) enter(i int) bool {
 	r.slice = i
 	x := r.c.x
@@ -429,7 +427,7 @@ func (r *threadReader) Row(thread, i int) int {
 	of := r.columns[thread]
 	time := uint64(of.events[of.begin+i].Time)
 	row := i
-	earlier := true // than of, where times are equal
+	earlier := true // a's events come before those of of if times are equal
 	for _, a := range r.sources {
 		if a == of {
 			earlier = false
@@ -444,8 +442,7 @@ func (r *threadReader) Row(thread, i int) int {
 	return row
 }
 
-// convert makes the events for the caller, with times in nanoseconds, and reports whether all
-// are usual.
+// convert makes the events for the caller, with times in nanoseconds. It returns false if one of them cannot be given.
 func (r *threadReader) convert(a *threadSource) bool {
 	events := a.events[a.begin:a.next]
 	a.out = slices.Grow(a.out[:0], len(events))[:len(events)]
@@ -463,7 +460,7 @@ func (r *threadReader) convert(a *threadSource) bool {
 		s, out := &list[k], a.out[done:done+len(part)]
 		done += len(part)
 		exact := !s.linear(uint64(part[0].Time), uint64(part[len(part)-1].Time))
-		up, down := (64-s.shift)&63, s.shift&63 // a shift of 0 says that hi is 0
+		up, down := (64-s.shift)&63, s.shift&63 // with a shift of 0, hi is 0, so up does not matter
 		for i := range part {
 			e, to := &part[i], &out[i]
 			if exact {

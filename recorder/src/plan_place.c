@@ -1,4 +1,4 @@
-/* plan_place.c: the places that a plan (plan.c) names: registers, and memory that they lead to. */
+/* plan_place.c reads the places in a plan (plan.c): a place is a register, or memory that a register points to. */
 
 #include "plan.h"
 #include "values.h"
@@ -20,15 +20,15 @@ LR_OWN uint64_t lr_plan_number(struct token w, unsigned base, uint64_t least, ui
 }
 
 #if defined(_WIN32)
-/* The high half of xmm0 in struct lr_registers. */
+/* The number of the slot in struct lr_registers that has the high half of xmm0. */
 enum { XMM0_HIGH = 4 };
 #endif
 
 #if defined(__aarch64__)
-/* bytes_of returns how many bytes a vector register's name means, 0 for other names. */
+/* bytes_of returns how many bytes of a vector register a name stands for, and 0 for other names. */
 LR_OWN static uint32_t bytes_of(struct token w) { return w.s[0] == 's' ? 4 : w.s[0] == 'd' ? 8 : w.s[0] == 'q' ? 16 : 0; }
 
-/* register_slot knows x0 to x8, and the vector registers by as many bytes as are meant: s0 has 4, d0 8, q0 16. */
+/* register_slot returns a register's slot, -1 if there is none. The letter of a vector register says how many bytes: s 4, d 8, q 16. */
 LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
   enum { RESULTS = 2, VECTOR_RESULTS = 4, VECTORS = 8, INTEGERS = 9 };
   if (hook || w.n != 2 || w.s[1] < '0' || w.s[1] > '9') return -1;
@@ -46,7 +46,7 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
   } names[] = {{"eax", offsetof(struct lr_registers, eax) / 4, 1, 1},
        {"ecx", offsetof(struct lr_registers, ecx) / 4, 1, 0},
        {"edx", offsetof(struct lr_registers, edx) / 4, 1, 1}};
-  enum { LAST_VECTOR = '0' - 1, LAST_RESULT = '0' - 1 }; /* none */
+  enum { LAST_VECTOR = '0' - 1, LAST_RESULT = '0' - 1 }; /* this ABI uses no vector registers */
 #elif defined(_WIN32)
   } names[] = {{"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0}, {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 0},
                {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
@@ -70,7 +70,7 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
 }
 #endif
 
-/* in_memory reads REGISTER:DISTANCE, which leads to memory where a hook of -finstrument-functions is called. */
+/* in_memory reads REGISTER:DISTANCE: memory at a distance from a register, when the code calls a hook of -finstrument-functions. */
 LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
   struct token name = {w.s, 0};
   while (name.n < w.n && w.s[name.n] != ':') name.n++;
@@ -80,7 +80,7 @@ LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
   const int32_t distance = (int32_t)lr_plan_number(number, 10, 0, MOST_STACK, wrong);
   if (is(name, "rsp") && !below) return distance;
   const int32_t slot = register_slot(name, 0, 1);
-  if (slot < 8) { /* none, or a vector register */
+  if (slot < 8) { /* there is no such register, or it is a vector register, which holds no address */
     if (!*wrong) *wrong = lr_not_a_place;
     return 0;
   }
@@ -121,10 +121,10 @@ LR_OWN unsigned lr_plan_place(struct token w, int leave, int hook, struct part *
       name.n = (size_t)(w.s + at - name.s);
       at++;
       p->source = (int32_t)lr_plan_number(name, 10, 0, MOST_STACK, wrong);
-      /* The last part has all that is left. */
+      /* The last part holds all remaining bytes of the value. */
       if (at > w.n) p->size = MOST_DIRECT;
 #if !defined(__aarch64__)
-    } else if (is(name, "st0") && leave && !hook && sizeof(wchar_t) != 2) { /* Windows returns nothing there */
+    } else if (is(name, "st0") && leave && !hook && sizeof(wchar_t) != 2) { /* Windows returns nothing in st0 */
       p->source = 0;
       p->size = 16;
       p->is_st0 = 1;
