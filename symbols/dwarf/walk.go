@@ -174,15 +174,7 @@ func (w *walker) entries(b *buf) error {
 				continue
 			}
 			nested--
-			if now.opens != opensNothing {
-				w.tree.scopes[now.scope].end = base + int64(b.pos)
-				if last := len(w.tree.scopes) - 1; now.opens == opensFunction && int(now.scope) == last {
-					w.tree.scopes = w.tree.scopes[:last]
-				}
-			}
-			if last := len(w.tree.nodes) - 1; now.bare && int(now.node) == last {
-				w.tree.nodes = w.tree.nodes[:last]
-			}
+			w.leave(&now, base+int64(b.pos))
 			now = stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			continue
@@ -251,6 +243,20 @@ func (w *walker) entries(b *buf) error {
 		}
 	}
 	return w.damage
+}
+
+// leave ends a level, whose children end at an offset.
+func (w *walker) leave(now *level, end int64) {
+	t := w.tree
+	if now.opens != opensNothing {
+		t.scopes[now.scope].end = end
+		if last := len(t.scopes) - 1; now.opens == opensFunction && int(now.scope) == last {
+			t.scopes = t.scopes[:last]
+		}
+	}
+	if last := len(t.nodes) - 1; now.bare && int(now.node) == last {
+		t.nodes = t.nodes[:last]
+	}
 }
 
 // jump goes to a sibling, if it lies ahead.
