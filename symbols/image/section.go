@@ -277,24 +277,24 @@ func (s *Section) Head(n int64) ([]byte, error) {
 
 // inflater reads the section's inflated bytes.
 func (s *Section) inflater() (io.Reader, error) {
-	header := int64(0)
+	header := int64(12)
 	switch s.compression {
-	case zlibELF:
-		header = 12
+	case zlibELF, zstdELF:
 		if s.im.PointerSize == 8 {
 			header = 24
 		}
 	case zlibName:
-		header = 12
-	case zstdELF:
-		return s.im.elf.openSection(s.Index)
 	default:
 		return nil, message.New("unknown compression")
 	}
 	if s.fileSize < header {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return inflate.NewReader(io.NewSectionReader(s.im.file, s.offset+header, s.fileSize-header)), nil
+	r := io.NewSectionReader(s.im.file, s.offset+header, s.fileSize-header)
+	if s.compression == zstdELF {
+		return newZstdReader(r, s.Size)
+	}
+	return inflate.NewReader(r), nil
 }
 
 // zdebugSize reads the header of a .zdebug_ section.
