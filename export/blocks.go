@@ -249,7 +249,7 @@ func (b *batch) read(ctx context.Context, src rows.Source, lean bool, prepare fu
 	b.n, b.first, b.last, b.rows = 0, 0, 0, list[:0]
 	prepare(b)
 	var reader rows.BriefReader
-	if lean && src.TimeDigits() == 9 {
+	if lean {
 		reader, _ = src.(rows.BriefReader)
 	}
 	for b.n < n {
@@ -305,8 +305,7 @@ type formatter struct {
 
 func newFormatter(src rows.Source, l lines) *formatter {
 	f := &formatter{src: src, lines: l, list: make([]rows.Row, formatRows)}
-	// What there is for rows in brief is made for times of nine digits, which traces have.
-	if l.briefs != nil && src.TimeDigits() == 9 {
+	if l.briefs != nil && briefStep(src.TimeDigits()) > 0 {
 		f.brief, _ = src.(rows.BriefReader)
 	}
 	return f

@@ -261,7 +261,11 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	} else {
 		dst = t.appendThread(dst, r, th)
 	}
-	dst = t.appendDuration(dst, r.Duration, r.Bound)
+	if r.Pending {
+		dst = append(appendBlanks(dst, durationWidth-1), "\u2026  "...)
+	} else {
+		dst = t.appendDuration(dst, r.Duration, r.Bound)
+	}
 
 	m := t.recent.at(r.Address)
 	if !m.names.are(r) {

@@ -401,7 +401,7 @@ func FuzzTrace(f *testing.F) {
 			w.Record(wire.CrashRecord, 9000, wire.AppendBody(nil, aCrash()))
 		}
 		if seed == 2 {
-			w.Record(wire.PlanRecord, 900, planRecord("lpvalues 1\n", 0, 11))
+			w.Record(wire.PlanRecord, 900, tracetest.Plan("lpvalues 1\n", 0, 11))
 			w.Record(wire.PlaceRecord, 900, placeRecord(1, 1, "a", 1))
 			th := w.Thread(1, 0, 7)
 			th.Enter(9500, 0x400000, tracetest.Entry)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -20,17 +19,6 @@ import (
 	"logparser/parser/trace/tracetext"
 	"logparser/parser/trace/wire"
 )
-
-// planRecord returns the body of a PLAN with a piece of a plan.
-func planRecord(plan string, from, to int) []byte {
-	h := fnv.New64a()
-	io.WriteString(h, plan)
-	le := binary.LittleEndian
-	b := le.AppendUint64(nil, h.Sum64())
-	b = le.AppendUint32(le.AppendUint32(b, uint32(len(plan))), uint32(from))
-	b = append(b, plan[from:to]...)
-	return append(b, make([]byte, -len(b)&7)...)
-}
 
 // placeRecord returns the body of a PLACE that gives n ints.
 func placeRecord(number, line uint32, names string, n int) []byte {
@@ -87,8 +75,8 @@ chunk process
 setting name="values" value="plan 0 /a.lpvalues"
 record type=18 ` + fmt.Sprintf("%x", placeRecord(1, 40, "w, h", 2)) + `
 record type=18 ` + fmt.Sprintf("%x", placeRecord(2, 41, "w * h", 1)) + `
-record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 0, 16)) + `
-record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 16, len(plan))) + `
+record type=17 ` + fmt.Sprintf("%x", tracetest.Plan(plan, 0, 16)) + `
+record type=17 ` + fmt.Sprintf("%x", tracetest.Plan(plan, 16, len(plan))) + `
 chunk events stream=1 thread=7 base=1000
 window w0 entry 0x400000
 arguments 1 99 # of no enter
@@ -138,10 +126,10 @@ arguments 1 aa00
 // TestValuesWithoutPlan has plans of which a piece is missing.
 func TestValuesWithoutPlan(t *testing.T) {
 	const plan = "lpvalues 1\nmachine x86-64\n"
-	half, wrong := planRecord(plan, 0, 16), planRecord(plan, 0, len(plan))
+	half, wrong := tracetest.Plan(plan, 0, 16), tracetest.Plan(plan, 0, len(plan))
 	wrong[20]++
 	for name, records := range map[string][][]byte{
-		"half": {half}, "wrong": {wrong}, "end first": {planRecord(plan, 16, len(plan)), half}, "two": {half, planRecord(plan+"#", 16, len(plan))},
+		"half": {half}, "wrong": {wrong}, "end first": {tracetest.Plan(plan, 16, len(plan)), half}, "two": {half, tracetest.Plan(plan+"#", 16, len(plan))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "file begin=1000\nchunk process\n"
