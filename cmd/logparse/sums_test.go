@@ -1,10 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog/classictest"
 	"logparser/internal/testlog/tracetest"
 )
 
@@ -77,5 +81,52 @@ func TestStatsUnfinished(t *testing.T) {
 	}
 	if first, _, _ := strings.Cut(out, "\n"); !strings.Contains(first, " more when the log ended, in the first for ") {
 		t.Errorf("the deepest thread: %s", first)
+	}
+}
+
+// TestInfoTells describes a log with runs, more threads than are listed, and damage.
+func TestInfoTells(t *testing.T) {
+	text := "ours\nmodule 0x400000 0x10000 8 - - /lib/a.so\ntick 4000000\nenter t1 0x400100\nleave t1 0x400100 +5\nrun 1000\nmodule 0x400000 0x10000 8 - - /lib/a.so\n"
+	for thread := range 25 {
+		text += fmt.Sprintf("enter t%[1]d 0x400100 +1\nleave t%[1]d 0x400100 +1\n", thread+1)
+	}
+	text += "bytes ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff ff\nenter t1 0x400100 +1\nleave t1 0x400100 +1\ndrop 3\n"
+	log, modules, err := classictest.Write(t.TempDir(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := logparse("info", log, "--record", "24")
+	for _, want := range []string{
+		"modules     " + modules + " (1 modules)\n", "run         1: 2 records from record 0 on, no modules known", "run         2: ", ", selected",
+		"threads     25\n", "            1: ", "            ... and 5 more\n", "damage      ", " bytes at offset ",
+	} {
+		if code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("exit status %d, no %q in\n%s%s", code, want, out, errs)
+		}
+	}
+	_, out, _ = logparse("info", log, "--record", "24", "--json")
+	var j jsonInfo
+	if err := json.Unmarshal([]byte(out), &j); err != nil || len(j.Runs) != 2 || !j.Runs[1].Selected || len(j.Threads) != 25 || len(j.Damage) == 0 || j.DamageBytes == 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestValues plans what is taken of a program, prints it or saves it, and says where there is nothing.
+func TestValues(t *testing.T) {
+	image, file := filepath.Join(sampleDir, "logtest"), filepath.Join(t.TempDir(), "a.lpvalues")
+	code, printed, errs := logparse("values", image, "--", "app::factorial")
+	if code != exitOK || !strings.HasPrefix(printed, "lpvalues 1\n") || !strings.Contains(printed, " factorial(int)\n") && !strings.Contains(printed, " app::factorial(int)\n") {
+		t.Errorf("exit status %d: %s%s", code, printed, errs)
+	}
+	code, out, errs := logparse("values", image, "-o", file, "--", "app::factorial")
+	if saved, err := os.ReadFile(file); err != nil || code != exitOK || string(saved) != printed || out != "" || !strings.Contains(errs, "a.lpvalues: 1 functions, ") {
+		t.Errorf("saved: exit status %d: %s%s, %v", code, out, errs, err)
+	}
+	code, out, errs = logparse("values", image, "--", "none")
+	if code != exitError || out != "" || !strings.Contains(errs, "logparse: note: ") || !strings.Contains(errs, "the plan is empty; give other patterns, or see the names with: logparse symbols "+image) {
+		t.Errorf("nothing fits: exit status %d: %s%s", code, out, errs)
+	}
+	if code, out, errs := logparse("values", "--prototypes"); code != exitOK || !strings.Contains(out, "strlen(") {
+		t.Errorf("the declarations that come along: exit status %d: %.200s%s", code, out, errs)
 	}
 }

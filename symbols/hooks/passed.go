@@ -32,10 +32,8 @@ func Functions(im *image.Image) (*Code, error) {
 		return nil, nil
 	}
 	c := &Code{im: im, left: maxDecoded}
-	if im.Kind == image.ELF {
-		if err := c.names(); err != nil {
-			return nil, err
-		}
+	if err := c.names(); err != nil {
+		return nil, err
 	}
 	return c, c.read()
 }
@@ -135,7 +133,7 @@ func (w *passedWalk) decode(at uint64) (x86asm.Inst, bool) {
 
 // isHook reports whether a call is one of a hook, which changes no register.
 func (w *passedWalk) isHook(inst *x86asm.Inst, at uint64) bool {
-	if w.c.im.Kind != image.PE {
+	if w.c.im.Kind != image.PE || w.c.target(inst, at) == bystands {
 		return w.c.target(inst, at) == bystands
 	}
 	// On Windows any other call needs room on the stack, which is made before and given back behind it.

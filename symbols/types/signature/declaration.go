@@ -44,6 +44,9 @@ type declaration struct {
 	// structor says that it is a constructor or destructor, complete that it is one for whole objects, which gets no table of
 	// virtual bases.
 	structor, complete bool
+	// moved says that its object may come by the address of a part of it: Microsoft's compilers pass that to methods which override
+	// those of another base class than the first.
+	moved bool
 }
 
 // resultAddressed reports whether the type of the result says that its address is passed.
@@ -288,7 +291,7 @@ func (d *declaration) readMicrosoft(before string, sizes sizes) bool {
 			rest = after
 			d.object.is(false)
 		} else {
-			rest = strings.TrimPrefix(rest, "virtual ")
+			rest, d.moved = strings.CutPrefix(rest, "virtual ")
 			d.object.is(true)
 		}
 	default:

@@ -182,6 +182,11 @@ func (r *reader) place(f *types.Function, d *declaration) {
 		this := types.Parameter{Name: "this", Type: &types.Type{Kind: types.Pointer, Size: 8, Name: d.scope + "*"}}
 		f.Parameters = append([]types.Parameter{this}, f.Parameters...)
 	}
+	defer func() {
+		if object && d.moved {
+			f.Parameters[0].Unused = true
+		}
+	}()
 	if d.structor && !d.complete {
 		// Of a class with virtual bases a table of them comes behind the object.
 		for i := range f.Parameters {
