@@ -154,6 +154,11 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		if failed != nil {
 			return m, failed
 		}
+		signed = slices.DeleteFunc(signed, func(f types.Function) bool {
+			items, _ := values.Choose(specs, f.Name)
+			made := maker.Function(&f, items)
+			return !slices.ContainsFunc(slices.Concat(made.Enter, made.Leave), func(v values.Value) bool { return v.Op.Kind != values.Unknown })
+		})
 		if len(signed) > 0 {
 			functions, err, m.Signatures = signed, nil, true
 			p.Notes = append(p.Notes, message.Textf("%s has no debug information: types are by signature, out of the names of its functions, which have no names of parameters and few results; what they do not tell is not taken", m.Name))

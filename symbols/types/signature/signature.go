@@ -18,8 +18,10 @@ package signature
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 
+	"logparser/symbols"
 	"logparser/symbols/demangle"
 	"logparser/symbols/hooks"
 	"logparser/symbols/image"
@@ -53,6 +55,9 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 		return nil, nil
 	}
 	named, err := symtab.Functions(im)
+	if errors.Is(err, symbols.ErrNoSymbols) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
