@@ -148,7 +148,7 @@ func TestPlannedProbing(t *testing.T) {
 		"declared": {ProbingOptions{Image: program, Functions: chosen, Values: chosen,
 			Prototypes: prototypesOf(t, "int _ZN3app9factorialEi(int number);")}, "number"},
 		"by the command": {ProbingOptions{Command: []string{program}, Functions: chosen, Values: chosen}, "n"},
-		"nothing known":  {ProbingOptions{Image: stripped, Functions: chosen, Values: chosen}, ErrNoValues.Error()},
+		"by signature":   {ProbingOptions{Image: stripped, Functions: chosen, Values: chosen}, "?"},
 	} {
 		p, err := PlanProbing(t.Context(), in, test.opt)
 		if err != nil {
