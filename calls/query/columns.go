@@ -293,16 +293,16 @@ func anyIn(rows []int64, first, n int64) bool {
 func (t *compiledAnomalyTest) columns(*index.Summary) index.Columns { return index.Pairs }
 
 func (t *compiledAnomalyTest) decide(s *index.Summary, first int64) verdict {
-	none := t.anomalies&(1<<calls.None) == 0
+	marked := t.anomalies&(1<<calls.None) == 0
 	others := t.anomalies
-	if !none {
+	if !marked {
 		others = ^t.anomalies
 	}
 	// Enters of calls that are open at the end are None until then.
 	if s.Anomalies&others != 0 || first+s.Rows > t.known || anyIn(t.open, first, s.Rows) {
 		return maybe
 	}
-	return verdictOf(none, !none)
+	return verdictOf(marked, !marked)
 }
 
 func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
