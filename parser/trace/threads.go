@@ -76,7 +76,7 @@ type threadSource struct {
 	windows [wire.Windows]window
 	epoch   int
 	segment int // of the clock
-	// given are for the caller.
+	// calls is what the caller gets.
 	calls parser.ThreadCalls
 }
 
