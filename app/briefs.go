@@ -115,12 +115,12 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 	}
 }
 
-// otherPlace is where the address of an event is kept whose first place, at, has another or does not know it: one of three more,
-// or in the stead of any of the four.
+// otherPlace is where the address of an event is kept whose first place, at, has another or does not know it: in one of
+// four. The first is taken as long as it is free, because it is the one that is looked at without a call.
 func (m *briefReader) otherPlace(at uint64, e *parser.Event, k int) *briefPlace {
 	p := &m.places[at^uint64(k&3)]
 	for way := range uint64(4) {
-		if w := &m.places[at^way]; w.address == e.Address {
+		if w := &m.places[at^way]; w.address == e.Address || w.address == 0 {
 			p = w
 			break
 		}
@@ -131,7 +131,7 @@ func (m *briefReader) otherPlace(at uint64, e *parser.Event, k int) *briefPlace 
 	return p
 }
 
-// recall makes p what belongs to the address of an event.
+// recall fills an entry of the cache with what is known of an event's address.
 func (m *briefReader) recall(p *briefPlace, e *parser.Event) {
 	of := recentPlace{names: m.names, address: e.Address, run: int32(m.run), space: e.Space}
 	m.session.recall(&of, m.run, e, m.names)

@@ -19,7 +19,7 @@ type moreOfRows struct {
 	// missing are the elements whose enters lie before the block, by their rows.
 	missing []missingSite
 	before  []parser.CallSite
-	// taken is what the log has of values, and values what rows have.
+	// taken are the values as the log has them; values are the same, decoded for rows.
 	taken  []parser.CallValues
 	values []*rows.CallValues
 	// recent are the call sites seen last, with their names.
@@ -39,7 +39,8 @@ type missingSite struct {
 	enter   int64
 }
 
-// keep moves an element of the block.
+// keep copies what is read of the row at one element to another, where only some rows of a block are
+// wanted. What readMore reads row by row has to be here, or a view shows a value of another row.
 func (m *moreOfRows) keep(to, from int, f rows.Fields) {
 	if f&rows.SelfTimes != 0 {
 		m.selves[to] = m.selves[from]

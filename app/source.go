@@ -53,7 +53,7 @@ func (src *source) Row(i int64) rows.Row {
 	return dst[0]
 }
 
-// A row's event has the number of its record's kind.
+// Does not compile unless events and kinds of records have equal numbers: fill makes one of the other.
 var _ = [1]struct{}{uint8(rows.Enter) ^ uint8(parser.Enter) | uint8(rows.Leave) ^ uint8(parser.Leave) | uint8(rows.Unknown) ^ uint8(parser.Damaged): {}}
 
 // blockRows is how many rows are read from the log at a time.
@@ -68,10 +68,11 @@ type block struct {
 	recent  [1 << recentBits]recentPlace
 }
 
-// siteBits is the size of the cache of call sites: 512.
+// The cache of call sites has 1<<siteBits entries.
 const siteBits = 9
 
-// recentBits is the size of a block's cache: 4096 addresses, each of which has four places.
+// A block's cache of addresses has 1<<recentBits entries. An address lies in the one of its hash or in
+// one of three beside it.
 const recentBits = 12
 
 // A recentPlace keeps what rows of an address have in common. A block may go
@@ -216,18 +217,18 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	}
 }
 
-// otherPlace is where an address is kept whose first place, at, has another: one of three more, or in
-// the stead of any of the four.
+// otherPlace returns the entry of an address that is not in the one of its hash, at: that if it is free, or one of the three
+// beside it that is free or has the address, or else one of the four to overwrite.
 func (b *block) otherPlace(at, address uint64, k int) *recentPlace {
-	for way := uint64(1); way < 4; way++ {
-		if m := &b.recent[at^way]; m.address == address {
+	for way := range uint64(4) {
+		if m := &b.recent[at^way]; m.address == address || m.address == 0 {
 			return m
 		}
 	}
 	return &b.recent[at^uint64(k&3)]
 }
 
-// recall makes m what belongs to the address of an event.
+// recall fills an entry of the cache with what is known of an event's address.
 func (s *Session) recall(m *recentPlace, run int, e *parser.Event, n *names) {
 	*m = recentPlace{names: n, address: e.Address, run: int32(run), space: e.Space}
 	i := n.index(run, e.Space, e.Address)
@@ -283,8 +284,8 @@ func (s *Session) unresolved(run int, space uint16, address uint64) *place {
 	return p
 }
 
-// statusOf returns the status of a module's symbols for an address that was not
-// resolved: when all were, those of damaged records are left.
+// statusOf returns the status of a module's symbols for an address that was not resolved. Once symbols
+// are loaded, these are the addresses of damaged records alone.
 func (s *Session) statusOf(run, module int) symbols.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

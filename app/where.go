@@ -89,12 +89,12 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	case filter.Func, filter.Module, filter.Source, filter.Line, filter.Address, filter.Symbols:
 		set := c.addressSet(t, t.MatchPlace)
 		if t.Column == filter.Func || t.Column == filter.Module || t.Column == filter.Source {
-			c.named(t, set.Len() > 0)
+			c.noteUnmatched(t, set.Len() > 0)
 		}
 		return c.orDamaged(t.MatchPlace, inAddresses(set)), nil
 	case filter.Text:
 		p := c.anywhere(t)
-		c.named(t, p != nil)
+		c.noteUnmatched(t, p != nil)
 		return c.orDamaged(t.MatchPlace, p), nil
 	case filter.Mark:
 		return c.orDamaged(t.MatchPlace, c.noted(t)), nil
@@ -104,15 +104,15 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 		return query.InRows(t.Range.Low, t.Range.High), nil
 	case filter.Thread:
 		set := c.threadSet(t, func(th *Thread) bool { return t.MatchThread(th.ID, th.Name) })
-		c.named(t, set.Len() > 0)
+		c.noteUnmatched(t, set.Len() > 0)
 		return query.OnThreads(set), nil
 	case filter.Process:
 		set := c.threadSet(t, func(th *Thread) bool { return t.MatchProcess(th.Process) })
-		c.named(t, set.Len() > 0)
+		c.noteUnmatched(t, set.Len() > 0)
 		return query.OnThreads(set), nil
 	case filter.ThreadName:
 		set := c.threadSet(t, func(th *Thread) bool { return t.MatchText(th.Name) })
-		c.named(t, set.Len() > 0)
+		c.noteUnmatched(t, set.Len() > 0)
 		return query.OnThreads(set), nil
 	case filter.Duration:
 		if c.s.Inputs().Corrected {
@@ -131,7 +131,7 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 		return c.time(t), nil
 	case filter.In:
 		set := c.addressSet(t, func(r *rows.Row) bool { return t.MatchText(r.Function) })
-		c.named(t, set.Len() > 0)
+		c.noteUnmatched(t, set.Len() > 0)
 		return query.Inside(set), nil
 	case filter.Call:
 		return c.call(t.Range.Low)
@@ -142,8 +142,8 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	return c.slowWith(t.Column.Entry().Needs, t.MatchFilled), nil
 }
 
-// named notes whether the log has what a term names.
-func (c *condition) named(t *filter.Term, there bool) {
+// noteUnmatched keeps a term that names something which the log does not have, for [Session.Unmatched].
+func (c *condition) noteUnmatched(t *filter.Term, there bool) {
 	if !there {
 		c.unmatched = append(c.unmatched, t)
 	}
@@ -199,7 +199,7 @@ func (c *condition) orDamaged(match func(r *rows.Row) bool, p query.Predicate) q
 	return query.Or(query.And(query.Not(damaged), p), query.And(damaged, c.slow(match)))
 }
 
-// slow tests rows as they are shown.
+// slow reads rows as they are shown and tests each, for what the index cannot answer.
 func (c *condition) slow(match func(r *rows.Row) bool) query.Predicate { return c.slowWith(0, match) }
 
 // slowWith tests rows with more of them filled in.

@@ -87,7 +87,7 @@ type CallLimits struct {
 	Shortest int64
 	Deepest  int32
 	Marks    uint8
-	// Callers asks for the calls, too, that one was made in which is given.
+	// Callers: the callers of each call that is given are given, too.
 	Callers bool
 }
 

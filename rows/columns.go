@@ -52,7 +52,7 @@ type Column struct {
 	Needs Fields
 
 	number func(r *Row) int64 // negative for none where the column is optional
-	signed bool               // NoDelta for none: negative numbers are numbers
+	signed bool               // a number may be negative, and NoDelta is none
 	text   func(r *Row) string
 	bound  func(r *Row) Bound
 	values func(r *Row) []Value
@@ -239,8 +239,8 @@ func (c *Column) Bound(r *Row) Bound {
 }
 
 // Append appends a row's value as saved files for programs have it, nothing where it
-// has none. Digits is the source's TimeDigits. A column of the kind [UTC] is left to
-// who knows the runs.
+// has none. Digits is the source's TimeDigits. Of a column of the kind [UTC] it appends nothing: that takes
+// the time at which the row's run began, which the caller has.
 func (c *Column) Append(dst []byte, r *Row, digits int) []byte {
 	switch c.Kind {
 	case Time:

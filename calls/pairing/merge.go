@@ -443,9 +443,8 @@ func (s *Sequential) correctRecursion(p *Segment, to []*Thread) {
 	}
 }
 
-// lastPending returns, for an address, with which pending leave its last call ends that was
-// open on the stack of a
-// thread ends.
+// lastPending returns, for the addresses on a thread's stack at the segment's start, the number of the pending leave that
+// ends the last open call of each.
 func (s *Sequential) lastPending(th, m *Thread) map[uint32]uint32 {
 	popped, full := make(map[uint32]uint32), make(map[uint32]uint32)
 	i := m.top

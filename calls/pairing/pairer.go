@@ -20,8 +20,8 @@ import (
 // frames. At the block's end those that are left become nodes.
 type pairer struct {
 	storage storage
-	// bottom is the top of a stack of which nothing is known: NoNode, or outsideBit.
-	// The numbers of nodes are less.
+	// bottom is the top of a stack without known calls: NoNode in a Sequential, outsideBit in a Segment. The numbers of nodes
+	// are less.
 	bottom uint32
 	names  *Names
 	exact  bool // the log's ExactLeaves
@@ -68,8 +68,8 @@ type pairer struct {
 	// limit is the number of stats at which those of no use are forgotten.
 	limit int
 
-	// failed says that what an event does depends on more than is known, and
-	// boundaryTimes are sums that do; a Sequential has neither.
+	// These are a Segment's. failed: an event could not be paired without the calls that were open before the segment.
+	// boundaryTimes: sums that depend on them, corrected when the segment is taken over.
 	failed        bool
 	boundaryTimes []boundaryTime
 }

@@ -6,9 +6,8 @@ package pairing
 type Store interface {
 	// BeginBlock begins the next block.
 	BeginBlock()
-	// Checkpoint notes that a stack is active in the last block, which is where it is the
-	// first of its slot that is noted if it is new: how many events it had before and its top
-	// then.
+	// Checkpoint notes that a stack is active in the last block: how many events it had before the block, and its top then. A
+	// new stack is announced by the first checkpoint of its slot.
 	Checkpoint(slot uint32, records int64, top uint32)
 	// Summarize adds to the summary of the last block.
 	Summarize(s *Summary)

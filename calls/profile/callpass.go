@@ -24,7 +24,7 @@ type callPass struct {
 	// test is nil where all calls count.
 	test   *query.CallTest
 	groups groups
-	// callers says that the workers have to see the calls, too, that one was made in which passes.
+	// callers: workers get the callers of each call that passes, too.
 	callers  bool
 	slots    map[uint32]uint32 // by Event.Thread
 	workers  []callWorker

@@ -249,8 +249,8 @@ func (t *treeCalls) foldPassing(n *grownNode, batch []parser.Call, pass []uint8)
 	}
 }
 
-// settle takes what add has in added for calls of which the outermost of a batch has a depth. Of
-// those above which none ended, and no others, the caller may go on.
+// settle takes over the times that a batch has in added; lowest is the depth of its outermost call. The caller of that one is
+// still open, so that its sum grows. Calls that were open further in have ended, so that the sums there begin anew.
 func (t *treeCalls) settle(lowest int) {
 	t.inner[lowest] += t.added[lowest]
 	t.added[lowest] = 0

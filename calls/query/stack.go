@@ -53,8 +53,8 @@ func stackIn(src *index.Index, b *index.Block, i, n int) []index.Call {
 	}
 	thread := b.Thread[i]
 	var list []index.Call
-	// Calls of depth need and above are known or not open. That which is left
-	// here is found by its enter, unless that is missing.
+	// The block is read backwards. Calls of depth need and deeper are in the list or have ended; each call that is found
+	// lowers need. A call has no enter here where it was entered before the block or its enter is missing.
 	need := b.Depth[i] + 1
 	at := i
 	if b.Kind[i] == parser.Leave {

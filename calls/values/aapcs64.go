@@ -7,9 +7,9 @@ import (
 	"logparser/symbols/types"
 )
 
-// Places by the procedure call standard for the Arm 64-bit architecture (AAPCS64, section 6.8.2, as Linux has it), for types
-// as debug information has them. A place names a register by as many bytes as it has of the value: s0 has 4, d0 8, q0 16 of one
-// vector register.
+// This file finds the places of values by the procedure call standard for the Arm 64-bit architecture (AAPCS64, section 6.8.2,
+// as Linux has it). The first letter of a vector register's name says how many of its bytes hold the value: s0 stands for the
+// lowest 4 bytes of register 0, d0 for the lowest 8, q0 for all 16.
 
 // argumentRegisters64 is how many registers of each kind take arguments, resultVectors64 how many vector registers take results.
 const (
@@ -17,7 +17,7 @@ const (
 	resultVectors64     = 4
 )
 
-// isShortVector reports whether a type is a vector that a register holds.
+// isShortVector reports whether a type is a vector that fits into one register.
 func isShortVector(t *types.Type) bool {
 	return t.Kind == types.Opaque && (t.Size == 8 || t.Size == 16) && strings.HasSuffix(t.Name, " vector")
 }
@@ -27,11 +27,11 @@ func inVector(t *types.Type) bool {
 	return t.Kind == types.Float && (t.Size == 4 || t.Size == 8 || t.Size == 16) || isShortVector(t)
 }
 
-// vectorNames are the first letters of vector registers, by the bytes that are meant.
+// vectorNames has the first letter of a vector register's name by how many bytes of it are used.
 var vectorNames = map[int]string{4: "s", 8: "d", 16: "q"}
 
-// homogeneous returns of what a struct consists, if that is one to four numbers or vectors of one kind and
-// nothing else, so that each has a vector register.
+// homogeneous returns the type and the number of a struct's elements, if the struct has one to four numbers or vectors of one
+// kind and nothing else. The standard passes each element of such a struct in a vector register of its own.
 func homogeneous(t *types.Type) (of *types.Type, count int) {
 	if t.Kind != types.Struct || t.Size <= 0 || t.Size > resultVectors64*16 {
 		return nil, 0
@@ -44,8 +44,8 @@ func homogeneous(t *types.Type) (of *types.Type, count int) {
 	return nil, 0
 }
 
-// sameParts notes where a type's numbers and vectors begin; it is not ok if they are not all like of, or if there is
-// anything else.
+// sameParts adds the offsets of a type's numbers and vectors to at, and returns the type that they have. ok is false if one of
+// them has another type than of, or if the type contains anything else.
 func sameParts(t *types.Type, offset int, of *types.Type, at map[int]bool, left *int) (_ *types.Type, ok bool) {
 	if *left--; *left < 0 || t == nil {
 		return nil, false
@@ -79,7 +79,8 @@ func sameParts(t *types.Type, offset int, of *types.Type, at map[int]bool, left 
 	return nil, false
 }
 
-// naturalAlignment is what a type's parts need; what the program asks for the type itself beyond that does not count.
+// naturalAlignment returns the alignment of a type that its parts need, in bytes. It ignores an alignas of the type itself,
+// as the standard does.
 func naturalAlignment(t *types.Type) int {
 	bare := *t
 	bare.Align = 0
@@ -89,7 +90,7 @@ func naturalAlignment(t *types.Type) int {
 		align = t.Size
 	}
 	for i := range t.Members {
-		// Parts that do not lie as they would are packed.
+		// A part that does not lie at a multiple of its alignment shows that the struct is packed.
 		if m := &t.Members[i]; align > 8 && (m.Offset%align != 0 && m.Type != nil && alignmentOf(m.Type, &left) == align || t.Size%align != 0) {
 			return 8
 		}
@@ -97,7 +98,8 @@ func naturalAlignment(t *types.Type) int {
 	return max(min(align, 16), 8)
 }
 
-// isTold reports whether all of what a struct has is known. Some numbers of which only the size is known have vector registers.
+// isTold reports whether the type of each part of a struct is known. Where only the size of a part is known, the part may be a
+// number that needs a vector register.
 func isTold(t *types.Type) bool {
 	left := 1000
 	return isToldWithin(t, &left)
@@ -185,7 +187,7 @@ func passing64(t *types.Type) passing {
 type aapcs64 struct {
 	integers, vectors int
 	stackPlaces
-	// lost says that it was not known how an argument is passed, so that the places of those behind it are not known, either.
+	// lost says that the place of an argument was not known. Then the places of all later arguments are not known, either.
 	lost bool
 }
 
@@ -213,7 +215,7 @@ func (s *aapcs64) place(t *types.Type) (place string, pointed bool) {
 	return s.integer(bytes64(t), naturalAlignment(t)), false
 }
 
-// integer places so many bytes in the next integer registers, if there are enough, or on the stack.
+// integer places size bytes in the next integer registers. If too few registers are left, it places them on the stack.
 func (s *aapcs64) integer(size, align int) string {
 	words := (size + 7) / 8
 	if align > 8 {
@@ -231,7 +233,8 @@ func (s *aapcs64) integer(size, align int) string {
 	return strings.Join(parts, "+")
 }
 
-// vector places count numbers or vectors in the next vector registers, if there are enough, or on the stack.
+// vector places count numbers or vectors in the next vector registers. If too few registers are left, it places them on the
+// stack.
 func (s *aapcs64) vector(of *types.Type, count, size int) string {
 	if s.vectors+count > argumentRegisters64 {
 		s.vectors = argumentRegisters64
@@ -242,7 +245,7 @@ func (s *aapcs64) vector(of *types.Type, count, size int) string {
 	return place
 }
 
-// vectors64 names count vector registers from one on.
+// vectors64 returns the names of count vector registers, the first of which has the number first.
 func vectors64(of *types.Type, first, count int) string {
 	parts := make([]string, count)
 	for i := range parts {
@@ -251,7 +254,8 @@ func vectors64(of *types.Type, first, count int) string {
 	return strings.Join(parts, "+")
 }
 
-// result returns "@x8" where the caller passed an address for it: the register need not have it when the call returns.
+// result returns "@x8" where the caller passes the address of the result in x8. The function may have changed x8 when it
+// returns, so the recorder keeps the address when the function is entered.
 func (s *aapcs64) result(f *types.Function) (place string, pointed bool) {
 	t := f.Result
 	if f.Altered || t == nil || isEmpty(t) {
@@ -274,7 +278,8 @@ func (s *aapcs64) result(f *types.Function) (place string, pointed bool) {
 	return "", false
 }
 
-// bytes64 is how many bytes a type has in integer registers: that of texts is 0 in debug information.
+// bytes64 returns how many bytes a value takes in integer registers. Types of texts have no size of their own: a text is passed
+// as a pointer, and a view as a pointer and a length.
 func bytes64(t *types.Type) int {
 	switch {
 	case t.Kind != types.Text:

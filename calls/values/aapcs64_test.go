@@ -7,8 +7,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// TestPlacesAAPCS64 has the rules of the standard one by one. TestPrototypesARM64 of package main holds them against what a
-// compiler does.
+// TestPlacesAAPCS64 checks each rule of the standard. TestPrototypesARM64 of package main compares them with a compiler's code.
 func TestPlacesAAPCS64(t *testing.T) {
 	quad := &types.Type{Kind: types.Opaque, Size: 16, Name: "__float128"}
 	half := &types.Type{Kind: types.Opaque, Size: 2, Name: "_Float16"}

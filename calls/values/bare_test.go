@@ -29,7 +29,7 @@ func TestEmptyClass(t *testing.T) {
 		}
 	}
 	check()
-	// The same of a call that the compiler put into another function.
+	// The same for an inlined call.
 	d.plan.Modules[0].Functions[0].Enter[2].Op = Op{Kind: Direct, Size: 1}
 	d.plan.Modules[0].Functions[0].Hooks = []Hook{{RVA: 0x1004, Places: []string{"-", "-", "rbx"}}}
 	check()

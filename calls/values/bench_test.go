@@ -29,7 +29,7 @@ leave rax value 4 1 return
 
 // BenchmarkValues tests and decodes the values of calls: two integers and a result, a text and an integer.
 func BenchmarkValues(b *testing.B) {
-	// As much as a session of a large log has, so that garbage is collected as often as there.
+	// As much memory as a session with a large log has, so that the garbage collector runs as often as there.
 	session := make([]byte, 64<<20)
 	defer runtime.KeepAlive(session)
 	d, err := NewDecoder(&parser.ValuesTaken{Plan: []byte(benchPlan), PlanHash: 1})

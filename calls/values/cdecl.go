@@ -6,18 +6,18 @@ import (
 	"logparser/symbols/types"
 )
 
-// Places by the System V ABI of the i386. There arguments lie on the stack, but functions may take some in registers:
-// those that their source tells to (regparm, fastcall, thiscall), and all that nobody outside their file can call, at the compiler's
-// will. Nothing but debug information says so. So each argument is where that has it when the function
-// is entered, and not known where it does not say.
+// This file finds the places of values by the System V ABI of the i386. That ABI puts arguments on the stack, but a function may
+// take some in registers: if its source says so (regparm, fastcall, thiscall), or if the compiler chose to, which it may for
+// functions that only their own file calls. Only debug information tells which. So an argument has the place that debug
+// information gives for the function's entry, and no known place otherwise.
 
-// cdeclRegisters are those that arguments come in, by their numbers in DWARF.
+// cdeclRegisters are the registers that can hold arguments, by their numbers in DWARF.
 var cdeclRegisters = map[int]string{0: "eax", 1: "ecx", 2: "edx"}
 
 // A cdecl gives the arguments of a call their places, one after the other.
 type cdecl struct {
 	parameters []types.Parameter
-	// own says that the function may have a convention of its own.
+	// own says that the compiler may have chosen other places for this function than the ABI's.
 	own bool
 }
 
@@ -65,7 +65,7 @@ func (s *cdecl) result(f *types.Function) (place string, pointed bool) {
 			return "eax", false
 		}
 	case types.Float:
-		// Functions that nobody outside calls may return these in a vector register.
+		// A function that only its own file calls may return a number of 4 or 8 bytes in a vector register instead.
 		if !s.own || t.Size > 8 {
 			return "st0", false
 		}
@@ -75,7 +75,7 @@ func (s *cdecl) result(f *types.Function) (place string, pointed bool) {
 		}
 		return "eax", false
 	case types.Struct:
-		// Two other things have members, and may be returned in registers.
+		// Pointers to methods and complex numbers have members too, but may be returned in registers.
 		if t.Name != types.MethodPointer && !t.Complex {
 			return "eax", true
 		}

@@ -7,7 +7,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// Arguments of the x86 are where debug information has them, and not known where it does not say.
+// TestCdecl checks that arguments of the x86 have the places that debug information gives, and no place if it gives none.
 func TestCdecl(t *testing.T) {
 	integer := &types.Type{Kind: types.Int, Size: 4, Name: "int"}
 	long := &types.Type{Kind: types.Int, Size: 8, Name: "long long"}

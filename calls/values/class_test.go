@@ -9,7 +9,8 @@ import (
 	"logparser/parser"
 )
 
-// TestClass shows the class that an object really has, and not where its table of virtual methods has no name.
+// TestClass checks that the class that an object really has is shown, and that none is shown if its table of virtual methods has
+// no name.
 func TestClass(t *testing.T) {
 	text := strings.Join([]string{
 		"lpvalues 1", "machine x86-64", "abi sysv",

@@ -16,25 +16,24 @@ import (
 
 // The texts of values that are not known, in the window and in saved files.
 const (
-	notTaken    = "?"            // the plan says that it cannot be had
-	notRecorded = "not recorded" // it did not fit into the record
-	notReadable = "not readable" // the program's memory was not
-	unverified  = "unverified"   // what the bytes mean is not known for sure
+	notTaken    = "?"            // the plan says that the recorder could not take the value
+	notRecorded = "not recorded" // the value did not fit into the record
+	notReadable = "not readable" // the recorder could not read the program's memory there
+	unverified  = "unverified"   // it is not certain what the bytes mean
 	damaged     = "damaged"      // the record contradicts the plan
 	null        = "null"
 )
 
-// A Callee is the function that a call called, as far as values need it. It is not copied, nor changed once values
-// were made of a call.
+// A Callee says of a called function what decoding its values needs. Do not copy it, and do not change it after its first use.
 type Callee struct {
-	// Module is the base name of its module, Identity the module's.
+	// Module is the base name of the function's module, and Identity is the identity of that module.
 	Module   string
 	Identity modules.Identity
-	// RVA is that of any byte of the function.
+	// RVA is the address of any byte of the function, relative to the module.
 	RVA uint64
-	// Symbol names addresses of the call's process, "" for those without a name; it may be nil.
+	// Symbol returns the name of an address in the call's process, or "" if it has none. Symbol may be nil.
 	Symbol func(address uint64) string
-	// known is what a decoder's plan says of it, nil until it was asked.
+	// known caches what a decoder's plan says of the function. It is nil before the first question.
 	known atomic.Pointer[known]
 }
 
@@ -44,22 +43,21 @@ type known struct {
 	function *Function
 }
 
-// A Decoder makes values of what a log has of them. It may be used by any number of
-// goroutines.
+// A Decoder makes values of the bytes that a log has of them. Its methods may be called by several goroutines at once.
 type Decoder struct {
 	taken  *parser.ValuesTaken
 	plan   *Plan
 	places map[uint32]*place
 }
 
-// A place is where a program gives values, with their names.
+// A place is a statement in the program's source that gives values to the recorder, with the names of these values.
 type place struct {
 	of    *parser.ValuePlace
 	names []string
 }
 
-// NewDecoder returns a decoder of a log's values. With an error, which is about the plan, the
-// decoder takes what was taken by that as unverified.
+// NewDecoder returns a decoder of a log's values. It returns a decoder also with an error, which says what is wrong with the
+// plan: that decoder shows the values that were taken by the plan as unverified.
 func NewDecoder(taken *parser.ValuesTaken) (*Decoder, error) {
 	d := &Decoder{taken: taken, places: make(map[uint32]*place)}
 	for number, p := range taken.Places {
@@ -79,8 +77,7 @@ func NewDecoder(taken *parser.ValuesTaken) (*Decoder, error) {
 	return d, nil
 }
 
-// Function returns what the plan says of a function, nil if nothing, or if it was made from
-// another build.
+// Function returns what the plan says of a function. It returns nil if the plan says nothing, or was made from another build.
 func (d *Decoder) Function(c *Callee) *Function {
 	if d.plan == nil {
 		return nil
@@ -105,9 +102,9 @@ func (d *Decoder) find(c *Callee) *Function {
 	return nil
 }
 
-// Named returns the arguments of a function's calls of which the log has nothing: they are there, and not known. None
-// of them can be taken, or the call was one that the compiler put into another function, whose code calls the hooks
-// elsewhere. It returns nil for functions of which the log should have something.
+// Named returns the names of a call's arguments without their values, for a call of which the log has no values. That is
+// expected in two cases: no argument of the function can be taken, or the compiler inlined the call, and the code there calls
+// the hooks at places that the plan does not have. In other cases Named returns nil.
 func (d *Decoder) Named(c *Callee) []rows.Value {
 	f := d.Function(c)
 	switch {
@@ -124,14 +121,14 @@ func (d *Decoder) Named(c *Callee) []rows.Value {
 		if isTextOf(f.Enter, i) {
 			continue
 		}
-		named := Value{Name: strings.TrimPrefix(v.Name, noName), Type: v.Type} // and not taken
+		named := Value{Name: strings.TrimPrefix(v.Name, noName), Type: v.Type} // without Op: not taken
 		list = append(list, d.value(c, &input{}, &named))
 	}
 	return list
 }
 
-// Returned returns the results of a call that ended and of which the log has none: it did not
-// end by returning, or what it returned cannot be taken. It is nil where there is no result.
+// Returned returns the results of a call that has ended, all of them unknown, for a call of which the log has no result. Either
+// the call did not end by returning, or its result cannot be taken. Returned is nil if the function has no result.
 func (d *Decoder) Returned(c *Callee) []rows.Value {
 	f := d.Function(c)
 	if f == nil || len(f.Leave) == 0 {
@@ -172,8 +169,8 @@ func (d *Decoder) values(c *Callee, v *parser.CallValues, enter bool) []rows.Val
 	return list
 }
 
-// Outs parts what was taken where a call ended into what it returned and what it wrote where its arguments
-// lead to, which is shown with these.
+// Outs divides the values that were taken at the end of a call into its results and its outs. An out is what a pointer argument
+// leads to when the call returns; it is shown with the arguments.
 func Outs(list []rows.Value) (results, outs []rows.Value) {
 	i := slices.IndexFunc(list, func(v rows.Value) bool { return isOut(v.Name) })
 	if i < 0 {
@@ -191,7 +188,7 @@ func Outs(list []rows.Value) (results, outs []rows.Value) {
 
 func unknown(name, typ, why string) rows.Value { return rows.Value{Name: name, Type: typ, Text: why} }
 
-// byPlan takes apart what was taken by the plan.
+// byPlan decodes the bytes that the recorder took by the plan.
 func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 	f := d.Function(c)
 	if f == nil {
@@ -206,7 +203,7 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 	for i := range plan {
 		p := &plan[i]
 		if p.isPlain() {
-			list = list[:len(list)+1] // in place: a value is large
+			list = list[:len(list)+1] // filled in place, because copying a value is slow
 			v := &list[len(list)-1]
 			v.Name, v.Type = p.Name, p.Type.Name
 			in.plain(v, p)
@@ -242,15 +239,15 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 	return list
 }
 
-// isText reports whether what is taken is a text.
+// isText reports whether the operation takes a text.
 func (o *Op) isText() bool { return o.Kind == Text || o.Kind == String || o.Kind == View }
 
-// isPlain reports whether a value is a number that is taken as it is, which most are.
+// isPlain reports whether a value is a number whose bytes are taken unchanged. Most values are.
 func (p *Value) isPlain() bool {
 	return p.Op.Kind == Direct && p.Op.Size == p.Type.Size && p.Op.Size <= 8 && p.Type.Kind >= types.Int && p.Type.Kind <= types.Float && p.Name != noName
 }
 
-// plain takes such a value, of which the name and type are there.
+// plain decodes a value for which isPlain holds into v, which already has its name and type.
 func (in *input) plain(v *rows.Value, p *Value) {
 	b := in.take(p.Op.Size)
 	if b == nil {
@@ -269,7 +266,7 @@ func (in *input) plain(v *rows.Value, p *Value) {
 	}
 }
 
-// An input is the bytes that values are decoded from. Once a value lacks bytes, all that follow it
+// An input is the bytes that values are decoded from. Once bytes are missing for one value, over is set, and all later values
 // are unknown.
 type input struct {
 	b    []byte
@@ -287,17 +284,17 @@ func (in *input) take(n int) []byte {
 	return b
 }
 
-// value takes one value.
+// value decodes one value.
 func (d *Decoder) value(c *Callee, in *input, p *Value) rows.Value {
 	typ, name := p.Type, p.Type.Name
 	if isClass(typ) {
-		name = "" // it says what is taken, not of which type
+		name = "" // the name of this type marks a class pointer and means nothing to people
 	}
 	switch p.Op.Kind {
 	case Direct:
 		if b := in.take(p.Op.Size); b != nil {
 			if n := typ.Size - len(b); n > 0 && n < MaxDirect && typ.Kind == types.Struct {
-				b = append(b, make([]byte, n)...) // padding
+				b = append(b, make([]byte, n)...) // the registers did not hold the padding at the struct's end
 			}
 			return d.show(p.Name, typ, b, newLimits(c))
 		}
@@ -331,14 +328,14 @@ func (d *Decoder) value(c *Callee, in *input, p *Value) rows.Value {
 	return unknown(p.Name, name, notRecorded)
 }
 
-// Values of the field of a text's length that are no lengths.
+// Special values of the length field of a text.
 const (
 	textLonger      = 0xfffd
 	textNotReadable = 0xfffe
 	textNull        = 0xffff
 )
 
-// text decodes a text of which at most the given number of bytes was recorded.
+// text decodes a text of which the recorder kept at most most bytes.
 func (in *input) text(name, typ string, most int) rows.Value {
 	s, cut, ok := in.charactersAt(most)
 	if !ok {
@@ -349,7 +346,7 @@ func (in *input) text(name, typ string, most int) rows.Value {
 	return v
 }
 
-// showText shows the characters of a text. Most stand for themselves.
+// showText sets the shown form of a text. It is quick for texts that need no escapes, which most do not.
 func showText(v *rows.Value, s []byte) {
 	plain := true
 	for _, c := range s {
@@ -391,7 +388,7 @@ func (in *input) characters(name, typ string, most int) rows.Value {
 	return rows.Value{Name: name, Type: typ, Kind: rows.TextValue, Characters: string(s), Cut: cut}
 }
 
-// splitNames splits the expressions of a macro's arguments at the commas between them.
+// splitNames splits the source text of a macro's arguments at the commas between the arguments.
 func splitNames(s string) []string {
 	var list []string
 	depth, from := 0, 0
@@ -422,10 +419,10 @@ func splitNames(s string) []string {
 	return list
 }
 
-// maxGivenText is how many bytes of a text that the program gives are kept.
+// maxGivenText is how many bytes the recorder keeps of a text that the program gives.
 const maxGivenText = 256
 
-// enumCode is added to the code of an integer type for an enumeration of that type.
+// enumCode is the difference between the code of an enumeration and the code of its integer type.
 const enumCode = 64
 
 // givenTypes are the types of values that the program gives, by their codes.
@@ -439,7 +436,7 @@ var givenTypes = [...]types.Type{
 	13: {Kind: types.Pointer, Size: 8, Name: "void*"}, 14: {Kind: types.Text, Name: ""}, 15: {Kind: types.Text, Name: ""},
 }
 
-// given takes apart what the program gave.
+// given decodes the values that the program gave itself.
 func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Value {
 	p := d.places[g.Place]
 	if p == nil {
@@ -474,7 +471,7 @@ func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Val
 		if t.Kind == types.Text {
 			v := in.text(name, typ, maxGivenText)
 			if of == 15 && v.Kind == rows.TextValue {
-				// The program's own words for it are no string.
+				// The program has described the value in words: that is shown without quotation marks.
 				v.Text = strings.ToValidUTF8(printable(v.Characters), "�")
 				if v.Cut {
 					v.Text += "…"
@@ -495,15 +492,15 @@ func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Val
 	return list
 }
 
-// Registers as the calling conventions of x86-64 have them: System V, and of Windows those of arguments. What
-// returns by them there has the first of each class.
+// The registers that calling conventions of x86-64 use, integer registers first: those of arguments and results by System V,
+// and those of arguments on Windows. Windows returns results in the first of leaveRegisters.
 var (
 	enterRegisters = [2][]string{{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, {"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}}
 	leaveRegisters = [2][]string{{"rax", "rdx"}, {"xmm0", "xmm1"}}
 	win64Registers = [2][]string{win64Integers[:], win64Vectors[:]}
 )
 
-// registers shows registers as they were.
+// registers shows the raw contents of registers.
 func registers(b []byte, enter bool) []rows.Value {
 	in := input{b: b}
 	head := in.take(4)

@@ -12,7 +12,7 @@ import (
 	"logparser/rows"
 )
 
-// decodedPlan has a function at each 0x100 that takes one value of a kind.
+// decodedPlan is a plan with a function at each multiple of 0x100. Each takes a value of another kind.
 const decodedPlan = `lpvalues 1
 machine x86-64
 abi sysv
@@ -70,7 +70,7 @@ func takenBy(plan string) *parser.ValuesTaken {
 
 var build = modules.Identity{BuildID: "\x01\x02\x03\x04"}
 
-// said is a list of values as calls have them.
+// said returns the shown form of a call's values.
 func said(list []rows.Value) string { return string(rows.AppendArguments(nil, list)) }
 
 // TestDecode decodes values of each kind.
@@ -152,7 +152,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestUnverified has values of which the plan does not say for sure what they mean.
+// TestUnverified checks values whose meaning the plan does not give with certainty.
 func TestUnverified(t *testing.T) {
 	plan := planWith("enter rdi value 4 1 a")
 	v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: []byte{1, 0, 0, 0}}
@@ -182,7 +182,7 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestGiven decodes what programs give themselves.
+// TestGiven decodes values that programs give to the recorder themselves.
 func TestGiven(t *testing.T) {
 	by := &parser.ValuesTaken{Places: map[uint32]*parser.ValuePlace{
 		1: {Names: `a, f(x, "y, )"), *p`, Codes: []uint8{7, 12, 14}, Types: []string{"int", "double", ""}},
@@ -219,7 +219,7 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// TestRegisters shows registers as they were.
+// TestRegisters shows the raw contents of registers.
 func TestRegisters(t *testing.T) {
 	d, _ := NewDecoder(&parser.ValuesTaken{Registers: true})
 	b := append([]byte{2, 1, 1, 0}, bytes.Repeat([]byte{1, 0, 0, 0, 0, 0, 0, 0}, 4)...)
@@ -232,7 +232,7 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// FuzzDecode has any plan and any bytes: nothing takes long, or makes much of little.
+// FuzzDecode decodes any bytes by any plan, and checks that the values shown have no more text than a bound.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(planWith("enter rdi value 4 1 a\nenter rsi text 4 14 s\nleave rax memory 0 12 10 return")), []byte{1, 0, 0, 0, 2, 0, 97, 98})
 	f.Add([]byte("lpvalues 1\ntype 1 struct 8 S\nmember 1 0 1 s\nmember 1 0 1 t\nmodule m\nidentity none\nfunction 0 ff f\nenter rdi value 8 1 a\n"), []byte("12345678"))

@@ -8,16 +8,21 @@ import (
 	"logparser/symbols/types"
 )
 
-// A Spec says of which functions values are taken, and which.
+// A Spec chooses functions, and says which of their values the recorder takes.
 type Spec struct {
-	// Pattern fits the name of the function, with or without its parameters: * stands for
-	// any characters. Exclude takes the functions out again.
+	// Pattern is compared with the function's name, with and without its parameters. * stands for any characters, and ? for one.
+	// If Exclude is set, no values are taken of the functions that Pattern fits.
 	Pattern string
 	Exclude bool
-	// Items are names of parameters, "return", what pointers and references lead to, "*p", members
-	// of that, "p->x", and the class that an object there really has, "p->class"; nil for all
-	// parameters and the result. With "@leave" behind it "p", "*p" and "p->x" are what the pointer leads
-	// to when the call returns.
+	// Items are the values to take, nil for all parameters and the result:
+	//
+	//	p         the parameter p
+	//	return    the result
+	//	*p        what the pointer or reference p leads to
+	//	p->x      the member x of that
+	//	p->class  the class that the object there really has
+	//
+	// "@leave" behind "p", "*p" or "p->x" takes what the pointer leads to at the end of the call, not at its beginning.
 	Items []string
 }
 
@@ -28,6 +33,9 @@ func ParseSpec(text string) (Spec, error) {
 	s.Pattern, s.Exclude = strings.CutPrefix(pattern, "!")
 	if s.Pattern == "" {
 		return s, message.Errorf("%q: a pattern of functions is expected", text)
+	}
+	if strings.HasPrefix(text, "--") {
+		return s, message.Errorf("%q is an option, which stands before --; a pattern of functions is expected", text)
 	}
 	if chosen && s.Exclude {
 		return s, message.Errorf("%q: what is left out has no values", text)
@@ -96,9 +104,8 @@ func withoutParameters(name string) string {
 	return name
 }
 
-// Choose returns what the specs say of a function: whether values of it are taken, and
-// which; nil for all. The last spec that fits decides, and without specs that take
-// functions all are taken.
+// Choose reports whether specs choose a function, and returns the items that they take of it, nil for all. The last spec that
+// fits the name decides. If none of the specs chooses functions (all of them exclude some), a function that no spec fits is chosen.
 func Choose(specs []Spec, name string) (items []string, taken bool) {
 	taken = !slices.ContainsFunc(specs, func(s Spec) bool { return !s.Exclude })
 	short := withoutParameters(name)
@@ -110,8 +117,7 @@ func Choose(specs []Spec, name string) (items []string, taken bool) {
 	return items, taken
 }
 
-// textBytes is how much of a text is taken, memoryBytes how much of an object that a
-// reference leads to.
+// textBytes is how many bytes of a text are taken. Objects that references lead to are taken if they have at most memoryBytes.
 const (
 	textBytes   = 64
 	memoryBytes = 64
@@ -121,27 +127,28 @@ const (
 type Maker struct {
 	// ABI is the calling convention: [SysV], [Cdecl], [Win64] or [AAPCS64].
 	ABI ABI
-	// Texts says that texts in structs are followed, too.
+	// Texts says that the plan also takes the texts that members of structs point to.
 	Texts bool
-	// kept are the types as the plan has them.
+	// kept has the plan's copy of each type; see keep.
 	kept map[*types.Type]*types.Type
 }
 
 // NewMaker returns a maker for a calling convention.
 func NewMaker(abi ABI) *Maker { return &Maker{ABI: abi, kept: make(map[*types.Type]*types.Type)} }
 
-// A convention gives the parameters of a function, one after the other, and its result their places.
+// A convention is a calling convention. It finds the places of a function's arguments, which are asked for in order, and of its
+// result.
 type convention interface {
-	// begin is told of the function first.
+	// begin is called first.
 	begin(f *types.Function)
-	// place returns where an argument of a type is, "" where that is not known. pointed says
-	// that its address is there.
+	// place returns the place of the next argument, or "" if that is not known. pointed says that the place holds the argument's
+	// address, not the argument.
 	place(t *types.Type) (place string, pointed bool)
-	// result returns the same of the result, when the function returns.
+	// result returns the place of the result when the function returns, in the same form.
 	result(f *types.Function) (place string, pointed bool)
 }
 
-// word is how many bytes a pointer has.
+// word returns the size of a pointer in bytes.
 func (m *Maker) word() int {
 	if m.ABI == Cdecl {
 		return 4
@@ -161,7 +168,7 @@ func (m *Maker) convention() convention {
 	return &sysv{}
 }
 
-// Function makes the plan for a function. With items only these values are taken.
+// Function makes the plan for a function. If items is not nil, only these values are taken; see [Spec].
 func (m *Maker) Function(f *types.Function, items []string) Function {
 	plan := planFunction(m.convention(), f, items)
 	if m.Texts {
@@ -178,8 +185,8 @@ func (m *Maker) Function(f *types.Function, items []string) Function {
 	return plan
 }
 
-// keep returns a type without what its pointers lead to: values do not hold that, and types that
-// refer to each other reach nearly all types of a program.
+// keep returns a copy of a type in which pointers have no target. The bytes of a value do not include what its pointers lead
+// to, and with targets a plan would get nearly all types of a program, since types refer to each other.
 func (m *Maker) keep(t *types.Type, depth int) *types.Type {
 	if t == nil || depth > maxTypeDepth {
 		return notKnown
@@ -206,7 +213,7 @@ func (m *Maker) keep(t *types.Type, depth int) *types.Type {
 	return &k
 }
 
-// maxTypeDepth bounds how deep structs lie in structs.
+// maxTypeDepth bounds the depth of structs within structs.
 const maxTypeDepth = 32
 
 // planFunction makes the plan for a function.
@@ -221,7 +228,7 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	for i := range f.Parameters {
 		p, place := &f.Parameters[i], places[i]
 		if p.Unused || p.Type != nil && p.Type.Name == types.NullPointer {
-			place = "" // it has its place, but there is anything in it
+			place = "" // the caller need not have put a value there
 		}
 		if len(plan.Enter) == MaxValues {
 			break
@@ -253,7 +260,8 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	return plan
 }
 
-// placesOf returns the places of a function's parameters. Those whose registers are declared have none of the convention's.
+// placesOf returns the places of a function's parameters. A parameter with a declared register takes none of the convention's
+// places.
 func placesOf(at convention, f *types.Function) (places []string, pointed []bool) {
 	places, pointed = make([]string, len(f.Parameters)), make([]bool, len(f.Parameters))
 	for i := range f.Parameters {
@@ -264,8 +272,8 @@ func placesOf(at convention, f *types.Function) (places []string, pointed []bool
 	return places, pointed
 }
 
-// counted takes the characters that a parameter points to, as many as another one says. Where one of them is not in a
-// register, the pointer is taken.
+// counted takes the characters that parameter i points to. Another parameter says how many there are. If one of the two is not
+// in a single register, only the pointer is taken.
 func counted(f *types.Function, places []string, i int) Value {
 	p := &f.Parameters[i]
 	k := slices.IndexFunc(f.Parameters, func(other types.Parameter) bool { return other.Name == p.Length })
@@ -279,7 +287,7 @@ func counted(f *types.Function, places []string, i int) Value {
 	return v
 }
 
-// outs returns what items ask for of what a parameter leads to when the call returns.
+// outs appends to list the values that items ask for of one parameter with "@leave".
 func outs(list []Value, items []string, p *types.Parameter, place string) []Value {
 	for _, item := range items {
 		base, ok := strings.CutSuffix(item, atLeave)
@@ -311,12 +319,12 @@ func outs(list []Value, items []string, p *types.Parameter, place string) []Valu
 	return list
 }
 
-// writable reports whether a function may be meant to write where a parameter leads to.
+// writable reports whether a function may write to the memory that a parameter leads to, by the parameter's type.
 func writable(t *types.Type) bool {
 	return t != nil && (t.Kind == types.Pointer || t.Kind == types.Reference) && t.Target != nil && !strings.HasSuffix(t.Target.Name, " const")
 }
 
-// keptPlaces leaves out the values whose pointers the recorder has no room to keep.
+// keptPlaces makes those values unknown whose pointers the recorder has no room to keep until the call ends.
 func keptPlaces(list []Value) []Value {
 	var kept []string
 	for i := range list {
@@ -333,10 +341,10 @@ func keptPlaces(list []Value) []Value {
 	return list
 }
 
-// notKnown is the type of values of which debug information does not say it.
+// notKnown is the type of values whose type debug information does not give.
 var notKnown = &types.Type{Kind: types.Opaque, Name: "?"}
 
-// take says how a value at a place is taken.
+// take returns the plan's entry for a value at a place.
 func take(name string, t *types.Type, place string, pointed bool) Value {
 	v := Value{Name: name, Place: place, Type: t}
 	if name == "" {
@@ -350,7 +358,7 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 		return v
 	}
 	if name == "this" {
-		// The object may not be made yet.
+		// The object of a constructor does not exist yet, so only its address is taken.
 		v.Op = Op{Kind: Direct, Size: t.Size}
 		return v
 	}
@@ -382,12 +390,12 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 	return v
 }
 
-// stringOp takes the text of the std::string that a pointer leads to.
+// stringOp returns the operation that takes the text of a std::string, of which the place has the address.
 func stringOp(t *types.Type) Op {
 	return Op{Kind: String, At: t.Begin > 0, Offset: t.Begin, Max: textBytes, Library: t.Library}
 }
 
-// held returns how many bytes a place holds. What a value has beyond them is padding.
+// held returns how many bytes a place holds. If a value has more bytes, those are padding.
 func held(place string) int {
 	if strings.Contains(place, "stack") || place == "st0" {
 		return MaxDirect
@@ -402,7 +410,7 @@ func held(place string) int {
 	return size * (strings.Count(place, "+") + 1)
 }
 
-// named returns a type by another name.
+// named returns a copy of a type with another name.
 func named(t *types.Type, name string) *types.Type {
 	if t.Name == name {
 		return t
@@ -412,13 +420,12 @@ func named(t *types.Type, name string) *types.Type {
 	return &c
 }
 
-// shown reports whether the bytes of a type say something.
+// shown reports whether the bytes of a type mean something to people.
 func shown(t *types.Type) bool {
 	return t.Size > 0 && !inside(t) && t.Kind != types.Opaque && t.Kind != types.Text && (t.Kind != types.Struct || len(t.Members) > 0)
 }
 
-// inside reports whether a class is one of the standard library whose members tell people nothing,
-// such as std::vector.
+// inside reports whether a type is a class of the standard library whose members mean nothing to people, such as std::vector.
 func inside(t *types.Type) bool {
 	name, std := strings.CutPrefix(t.Name, "std::")
 	if t.Kind != types.Struct || !std {
@@ -440,12 +447,12 @@ func isView(t *types.Type) bool {
 	return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdStringView)
 }
 
-// leads reports whether a value at a place leads to others.
+// leads reports whether the value at a place is one pointer or reference.
 func leads(t *types.Type, place string) bool {
 	return (!strings.Contains(place, "+") || strings.HasPrefix(place, "stack+")) && (t.Kind == types.Pointer || t.Kind == types.Reference)
 }
 
-// target takes what a pointer or reference leads to.
+// target returns the plan's entry for what a pointer or reference leads to.
 func target(name string, t *types.Type, place string) Value {
 	v := Value{Name: name, Place: "-", Type: notKnown}
 	if !leads(t, place) || t.Target == nil {
@@ -472,7 +479,7 @@ func target(name string, t *types.Type, place string) Value {
 	return v
 }
 
-// member takes a member of what a pointer or reference leads to.
+// member returns the plan's entry for a member of what a pointer or reference leads to.
 func member(name, path string, t *types.Type, place string) Value {
 	v := Value{Name: name, Place: "-", Type: notKnown}
 	if !leads(t, place) {
@@ -500,8 +507,7 @@ func member(name, path string, t *types.Type, place string) Value {
 	return v
 }
 
-// findMember returns a member by its name, also of base classes and of structs without a
-// name.
+// findMember returns the member with a name, or nil. It also looks into base classes and into members without a name.
 func findMember(t *types.Type, name string, depth int) *types.Member {
 	if t == nil || depth > 8 {
 		return nil

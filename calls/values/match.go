@@ -9,18 +9,18 @@ import (
 	"logparser/symbols/types"
 )
 
-// A Test says which values fit, for a [Matcher].
+// A Test says which values a [Matcher] looks for. Number and Text are quicker forms of Fits and may be nil.
 type Test struct {
-	// Fits reports whether a value fits. Of a text it looks at the characters only.
+	// Fits reports whether a value fits. It must not look at a text's shown form, only at its characters.
 	Fits func(v *rows.Value) bool
-	// Number is nil, or reports the same of what a value is as a number, where that is all that
-	// Fits asks of values that are no texts.
+	// Number returns what Fits returns for a value that is no text. It may be set only if Fits looks at nothing but the kind and
+	// the bits of such a value.
 	Number func(kind rows.ValueKind, bits uint64) bool
-	// Text is nil, or reports the same of the characters of texts. It does not keep them.
+	// Text returns what Fits returns for a text with these characters. It must not keep the string, whose bytes may change later.
 	Text func(characters string) bool
 }
 
-// A Matcher tests an argument, or what was returned, in the bytes that were taken at a call.
+// A Matcher tests one argument of a call, or its result. It decodes only as much of the recorded bytes as that takes.
 type Matcher struct {
 	d      *Decoder
 	c      *Callee
@@ -30,27 +30,28 @@ type Matcher struct {
 	test   Test
 }
 
-// A matchedPart is a value of the plan that may contain the part that is looked for.
+// A matchedPart is a value of the plan that may contain the part that a matcher looks for.
 type matchedPart struct {
-	value int
-	// rest is the path from the value on, "" where it is the value itself.
+	value int // index in the plan
+	// rest is the path from the value to the part, "" if the part is the value itself.
 	rest string
-	// plain is the type of the part if that is a number at a fixed place of the value, else nil.
+	// plain is the type of the part if the part is a number at a fixed offset in the value. Otherwise it is nil.
 	plain  *types.Type
-	offset int
+	offset int // bytes
 }
 
-// AtEnter reports whether what an argument's path says is taken where calls begin, not where they end.
+// AtEnter reports whether the argument with a path is taken at the beginning of calls, not at their end.
 func AtEnter(path string) bool { return !isOut(path) }
 
-// Matcher returns a matcher of an argument's path, or of what was returned, "" for all of it, in what was taken
-// where calls begin or end; nil if the function has no such value. It is not ok where whole calls have to be looked at.
+// Matcher returns a matcher for the argument with a path, or for the part of the result with a path ("" is the whole result).
+// The matcher reads the bytes that were taken at the beginning of calls if enter is set, else those taken at their end. It is nil
+// if the function has no such value there. ok is false if these bytes are not enough: then the whole call has to be decoded.
 func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Matcher, ok bool) {
 	f := d.Function(c)
 	if f == nil {
 		return nil, true
 	}
-	named := enter || isOut(path) // else it is what was returned
+	named := enter || isOut(path) // the path begins with a name; that of a result does not
 	m = &Matcher{d: d, c: c, plan: f.Leave, result: !named, test: test}
 	if enter {
 		m.plan = f.Enter
@@ -77,13 +78,13 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 			if p.Op.Kind == Unknown || part.rest != "" {
 				continue
 			}
-			// What has that path in the struct is but a pointer.
+			// The struct has a member with this path, too, but that is only the text's pointer.
 			m.parts = []matchedPart{part}
 			return m, true
 		}
 		if p.Op.Kind == Unknown {
 			if p.Type.Name == types.NullPointer || isBare(p.Type) {
-				return nil, false // it is known without any bytes
+				return nil, false // the value is known although the record has no bytes of it
 			}
 			if part.rest != "" {
 				continue
@@ -92,8 +93,7 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 		if test.Number != nil && (p.Op.Kind == Direct && p.Op.Size == p.Type.Size || p.Op.Kind == Memory && p.Op.Size >= p.Type.Size) {
 			part.plain, part.offset = plainPart(p.Type, part.rest, 0)
 		}
-		// The texts of a struct are recorded apart from it, so that its text depends on several
-		// values.
+		// The texts of a struct are recorded as values of their own, so how the struct is shown depends on several values.
 		scattered = scattered || named && part.plain == nil && hasTexts(m.plan, i)
 		m.parts = append(m.parts, part)
 	}
@@ -106,7 +106,7 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 	return m, true
 }
 
-// plainPart finds a number that a type has at a path.
+// plainPart returns the type and the offset of the part of a type that has a path, if that part is a number; else nil.
 func plainPart(t *types.Type, path string, depth int) (plain *types.Type, offset int) {
 	if path == "" {
 		switch t.Kind {
@@ -125,7 +125,7 @@ func plainPart(t *types.Type, path string, depth int) (plain *types.Type, offset
 		}
 		return nil, 0
 	}
-	const few = 16 // members, so that all are shown
+	const few = 16 // with more members, some may not be shown, and what is not shown does not fit
 	if t.Kind != types.Struct || depth > 2 || len(t.Members) > few || strings.HasPrefix(t.Name, "std::") {
 		return nil, 0
 	}
@@ -144,7 +144,7 @@ func plainPart(t *types.Type, path string, depth int) (plain *types.Type, offset
 	return nil, 0
 }
 
-// Match reports whether what is looked for fits, in the bytes that were taken.
+// Match reports whether the value in the bytes that were taken at a call fits.
 func (m *Matcher) Match(taken []byte) bool {
 	in := input{b: taken}
 	at := 0
@@ -162,7 +162,7 @@ func (m *Matcher) Match(taken []byte) bool {
 	return false
 }
 
-// matchPart tests a value, and reports whether it has what is looked for.
+// matchPart reports whether a part fits, and whether the value contains that part at all.
 func (m *Matcher) matchPart(in *input, part *matchedPart) (fits, there bool) {
 	p := &m.plan[part.value]
 	if part.plain != nil {
@@ -204,8 +204,8 @@ func (m *Matcher) matchPart(in *input, part *matchedPart) (fits, there bool) {
 	return false, false
 }
 
-// charactersAt goes behind a text that is one, and returns its characters, of which there were more if cut; else it
-// goes nowhere.
+// charactersAt takes the characters of a text of which the recorder kept at most most bytes; cut says that the text was longer.
+// ok is false, and nothing is taken, if there is no text: it was null or not readable, or bytes are missing.
 func (in *input) charactersAt(most int) (s []byte, cut, ok bool) {
 	if in.over || len(in.b) < 2 {
 		return nil, false, false
@@ -219,7 +219,7 @@ func (in *input) charactersAt(most int) (s []byte, cut, ok bool) {
 	return s, n > most, true
 }
 
-// number returns what the bytes of a value are as a number, as they are shown.
+// number returns the kind and the bits that decoding a number would give its value.
 func number(t *types.Type, b []byte) (rows.ValueKind, uint64) {
 	switch t.Kind {
 	case types.Int, types.Char, types.Enum, types.Flags:
@@ -234,7 +234,7 @@ func number(t *types.Type, b []byte) (rows.ValueKind, uint64) {
 	return rows.UnsignedValue, unsigned(b)
 }
 
-// skip goes behind a value.
+// skip takes the bytes of a value without decoding them.
 func (in *input) skip(p *Value) {
 	switch p.Op.Kind {
 	case Direct:
@@ -256,8 +256,8 @@ func (in *input) skip(p *Value) {
 	}
 }
 
-// Whole reports whether nothing but the bytes of calls says what a path has: then calls of functions
-// without a [Matcher] fit nothing.
+// Whole reports whether all values of the log were taken by the plan. Then a call of a function for which [Decoder.Matcher]
+// returns nil has no value that could fit.
 func (d *Decoder) Whole() bool {
 	return d.plan != nil && len(d.places) == 0 && d.taken.Events == nil && !d.taken.Registers
 }

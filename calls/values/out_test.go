@@ -8,7 +8,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// TestOuts makes plans of what parameters lead to when calls return.
+// TestOuts makes plans for the memory that parameters lead to when calls return.
 func TestOuts(t *testing.T) {
 	integer := &types.Type{Kind: types.Int, Size: 4, Name: "int"}
 	character := &types.Type{Kind: types.Char, Size: 1, Name: "char"}
@@ -50,12 +50,12 @@ func TestOuts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.items, got, test.want)
 		}
 	}
-	for _, text := range []string{"f@n@enter", "f@return@leave", "f@@leave", "f@n@leave@leave"} {
+	for _, text := range []string{"f@n@enter", "f@return@leave", "f@@leave", "f@n@leave@leave", "--values"} {
 		if _, err := ParseSpec(text); err == nil {
 			t.Errorf("%s is a specification", text)
 		}
 	}
-	// What has no room to be kept is not known.
+	// An out is unknown if the recorder has no room to keep its pointer.
 	many := &types.Function{Size: 16, Name: "g"}
 	for i := range maxKept + 2 {
 		many.Parameters = append(many.Parameters, parameter("p"+decimal(i), to(integer)))
@@ -67,7 +67,7 @@ func TestOuts(t *testing.T) {
 	}
 }
 
-// TestOutsAreArguments parts what was returned from what was written.
+// TestOutsAreArguments divides the values at a call's end into results and outs.
 func TestOutsAreArguments(t *testing.T) {
 	list := []rows.Value{{Name: "return"}, {Name: "n@leave"}, {Name: "this->x@leave"}}
 	if results, outs := Outs(list); len(results) != 1 || results[0].Name != "return" || len(outs) != 2 || outs[1].Name != "this->x@leave" {

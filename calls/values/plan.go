@@ -1,7 +1,8 @@
-// Package values is about the arguments and results of calls: the plan, which says what
-// the recorder takes of which function and what it means, and the values that a log has by it.
+// Package values handles the arguments and results of calls. A plan says which values the recorder takes of which function, and
+// what their bytes mean. A [Maker] makes plans from debug information or prototypes; a [Decoder] decodes the values of a log by
+// the plan that the log contains.
 //
-// A plan is a text; docs/formats.md describes it. [Read] and [Write] are its two ends.
+// A plan is stored as text, which docs/formats.md describes. [Write] writes it and [Read] reads it.
 package values
 
 import (
@@ -24,7 +25,7 @@ type Plan struct {
 // A Machine is the kind of processor whose registers places name.
 type Machine string
 
-// An ABI is the calling convention by which stack places count.
+// An ABI is a calling convention. It says what place a plan's "stack+N" is.
 type ABI string
 
 // Machines and calling conventions that plans are made for.
@@ -43,37 +44,36 @@ const (
 type Module struct {
 	// Name is the module's base name.
 	Name string
-	// Identity is that of the build that the plan was made from. Values of another one are not
-	// taken, and not decoded.
+	// Identity identifies the build that the plan was made from. Values of another build are neither taken nor decoded.
 	Identity modules.Identity
 	// Functions are in ascending order of RVA and do not overlap.
 	Functions []Function
 }
 
-// A Function is what is taken at its calls.
+// A Function says what is taken at the calls of one function.
 type Function struct {
 	// RVA and Size are in bytes.
 	RVA, Size uint64
 	Name      string
-	// Enter and Leave are the values taken when it is entered and when it returns, in the order
-	// that records have them.
+	// Enter and Leave are the values taken when the function is entered and when it returns, in the order of their bytes in
+	// records.
 	Enter, Leave []Value
-	// Hooks are the calls of -finstrument-functions' hooks where they are taken; without any it is
-	// where the calling convention holds.
+	// Hooks are the places in the function's code where values are taken, if it calls the hooks of -finstrument-functions.
+	// Without hooks, values are taken at the function's first instruction and at its return.
 	Hooks []Hook
 }
 
-// A Hook is a call of a hook by a function's code.
+// A Hook is an instruction in a function's code that calls a hook.
 type Hook struct {
-	// RVA is where the call returns to.
+	// RVA is the address that the call of the hook returns to.
 	RVA uint64
-	// Leaves says that Leave is taken there, else Enter.
+	// Leaves says that the hook takes the values of Function.Leave. Otherwise it takes those of Function.Enter.
 	Leaves bool
-	// Places are those of the values there, instead of Value.Place.
+	// Places are the places of the values at this hook. They replace Value.Place.
 	Places []string
 }
 
-// values returns what a hook takes.
+// values returns the values that a hook takes.
 func (f *Function) values(h *Hook) []Value {
 	list := f.Enter
 	if h.Leaves {
@@ -86,7 +86,7 @@ func (f *Function) values(h *Hook) []Value {
 	return list
 }
 
-// Function returns the function that has an RVA, nil if the plan has none there.
+// Function returns the function that contains an RVA, or nil if the plan has none.
 func (m *Module) Function(rva uint64) *Function {
 	i := sort.Search(len(m.Functions), func(i int) bool { return m.Functions[i].RVA > rva }) - 1
 	if i < 0 || rva-m.Functions[i].RVA >= m.Functions[i].Size {
@@ -97,42 +97,42 @@ func (m *Module) Function(rva uint64) *Function {
 
 // A Value is one argument or result.
 type Value struct {
-	// Name is the parameter's. That of the result is [Result]; with a suffix ".member" it is a part.
+	// Name is the parameter's name, or [Result] for the result. A suffix ".member" names a part.
 	Name string
-	// Place is where it is: registers and stack places joined by "+", the part of the lowest
-	// address first; "-" if Op is Unknown. With "@" before it a place of the enter has the pointer to
-	// what is read at the leave.
+	// Place says where the value is: registers and stack places joined by "+", the lowest bytes of the value first. It is "-" if
+	// Op is Unknown. After "@" it is a place at the function's entry; the pointer there is kept, and followed when the function
+	// returns.
 	Place string
 	Op    Op
 	// Type is the type of the bytes that are taken.
 	Type *types.Type
 }
 
-// Number is the type of what is taken without knowing what it is.
+// Number is the type of words that are taken although their type is not known.
 var Number = &types.Type{Kind: types.Pointer, Size: 8, Name: "number"}
 
 // Result is the name of a function's result.
 const Result = rows.Result
 
-// atLeave ends the names of values that lie where an argument points to, as they are when the call returns.
+// atLeave ends the names of outs: values that an argument points to, read when the call returns.
 const atLeave = "@leave"
 
-// isOut reports whether a name, or a path that begins with one, is of such a value.
+// isOut reports whether a value's name, or a path that begins with it, is that of an out.
 func isOut(name string) bool { return strings.Contains(name, atLeave) }
 
 // maxKept is how many pointers of a call the recorder keeps for its leave.
 const maxKept = 7
 
-// noName is the name of parameters that have none.
+// noName stands for the name of a parameter without a name.
 const noName = "?"
 
 // An OpKind is a way of taking a value.
 type OpKind uint8
 
 const (
-	// Unknown takes nothing: that the value exists is all that is known.
+	// Unknown takes nothing. The plan only says that the value exists.
 	Unknown OpKind = iota
-	// Direct takes the bytes of the place.
+	// Direct takes the bytes that are in the place.
 	Direct
 	// Text takes the characters that a pointer points to, up to the first 0.
 	Text
@@ -149,21 +149,21 @@ type Op struct {
 	Kind OpKind
 	// Size is the number of bytes of Direct and Memory.
 	Size int
-	// Offset is what Memory adds to the pointer, in bytes; of texts, where At.
+	// Offset is added to the pointer in the place, in bytes. Only Memory uses it, and texts if At is set.
 	Offset int
-	// At says that the place has no text, but leads to memory that has it at Offset: a pointer to
-	// characters, or a string or view.
+	// At says that the place has the address of memory which contains, at Offset, the pointer to characters, the string or the
+	// view. Otherwise the place itself has that.
 	At bool
-	// Max is the most bytes of Text, String and View.
+	// Max is how many bytes are taken at most by Text, String and View.
 	Max int
-	// Library is whose layout String and View have.
+	// Library is the C++ library whose layout String and View use.
 	Library types.Library
 }
 
-// Bounds of plans, and of what a value takes.
+// Bounds of plans, and of the bytes that a value takes.
 const (
 	MaxPlan   = 64 << 20 // bytes
-	MaxValues = 255      // of a function, entering and leaving each
+	MaxValues = 255      // of a function at its entry, and again at its return
 	MaxDirect = 64       // bytes
 	MaxMemory = 256      // bytes
 	MaxText   = 1024     // bytes

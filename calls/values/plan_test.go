@@ -77,7 +77,7 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// TestPlanErrors reads plans that are none.
+// TestPlanErrors reads texts that are not plans.
 func TestPlanErrors(t *testing.T) {
 	const head = "lpvalues 1\nmachine x86-64\nabi sysv\n"
 	for _, test := range []struct{ text, want string }{
@@ -107,7 +107,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// FuzzPlan: what can be read can be written, and reads as the same again.
+// FuzzPlan checks that a plan which can be read is the same after it was written and read again.
 func FuzzPlan(f *testing.F) {
 	f.Add(plan)
 	f.Fuzz(func(t *testing.T, text string) {

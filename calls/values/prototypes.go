@@ -13,21 +13,22 @@ import (
 	"logparser/symbols/types"
 )
 
-// Prototypes are declarations of functions of libraries, in C, by which arguments and results are taken where there is no
-// debug information.
+// Prototypes are C declarations of functions in libraries. They say how to take arguments and results where there is no debug
+// information.
 //
-// The text has a declaration a line, of types of the C language, some typedefs of POSIX, and pointers to anything:
+// Their text has one declaration on a line. It may use types of the C language, some typedefs of POSIX, and pointers to anything:
 //
 //	library libc.so.6 libm.so.6
 //	size_t strlen(const char *s);
 //	int qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
 //
-// A parameter that another one counts is written as an array: const char text[size], size_t size. Its count is unsigned and has 64
-// bits, or the pointer is taken in place of the text. One that is passed in a register of
-// its own, as assembler may have it, has that behind its name, as in GNU C: const char *s asm("r8").
+// A text whose length another parameter gives is written as an array: const char text[size], size_t size. If the type of the
+// length is not an unsigned number of 64 bits, only the text's pointer is taken. A parameter in a register that the calling
+// convention would not use has the register behind its name, as in GNU C: const char *s asm("r8").
 //
-// A line "library NAME…" says of which libraries those below it are, by base names with * and ?; before the first one they are of
-// all. Of functions with a variable number of arguments the others are taken. Lines that are empty or begin with # or // are comments.
+// A line "library NAME…" gives the libraries of the declarations below it, by base names with * and ?. Declarations before the
+// first such line apply to all libraries. Of a function with a variable number of arguments only the fixed ones are taken. Lines
+// that are empty or begin with # or // are comments.
 type Prototypes struct{ groups []prototypeGroup }
 
 type prototypeGroup struct {
@@ -35,7 +36,7 @@ type prototypeGroup struct {
 	functions map[string]*types.Function
 }
 
-// bounds of a text of prototypes.
+// Bounds of a text of prototypes.
 const (
 	maxPrototypes     = 16 << 20 // bytes
 	maxPrototypeLine  = 64 << 10 // bytes
@@ -45,7 +46,7 @@ const (
 //go:embed libc.prototypes
 var builtinPrototypes string
 
-// BuiltinPrototypes returns those of the C library, which come with the program, and their text.
+// BuiltinPrototypes returns the prototypes of the C library that come with the program, and their text.
 var BuiltinPrototypes = sync.OnceValues(func() (*Prototypes, string) {
 	p, err := ReadPrototypes(strings.NewReader(builtinPrototypes))
 	if err != nil {
@@ -86,8 +87,8 @@ func ReadPrototypes(r io.Reader) (*Prototypes, error) {
 	return p, nil
 }
 
-// Function returns the function of a library that has a name, without its place; nil if there is none. What stands
-// last counts.
+// Function returns the declaration of a function of a library, or nil if there is none. It has no RVA. If there are several, the
+// last one counts.
 func (p *Prototypes) Function(library, name string) *types.Function {
 	for _, g := range slices.Backward(p.groups) {
 		f := g.functions[name]
@@ -157,7 +158,7 @@ func parsePrototype(line string) (*types.Function, error) {
 			continue
 		}
 		t := *p.Type
-		p.Type, t.Kind = &t, types.Pointer // it need not end with a 0
+		p.Type, t.Kind = &t, types.Pointer // not a Text, because it need not end with a 0
 		if !fillsRegister(f.Parameters[k].Type) {
 			p.Length = ""
 		}
@@ -165,14 +166,15 @@ func parsePrototype(line string) (*types.Function, error) {
 	return f, nil
 }
 
-// isCount reports whether a parameter may say how long another one is.
+// isCount reports whether a parameter of a type may give the length of another one.
 func isCount(t *types.Type) bool { return t.Kind == types.Int || t.Kind == types.Uint }
 
-// fillsRegister reports whether the whole register that has a count is the count. With a smaller one anything may stand beside it, and
-// one that is below 0 is no length: by both, memory behind the text would be taken for text.
+// fillsRegister reports whether a count of a type is an unsigned number that fills its register. The recorder reads the whole
+// register. Of a smaller count it would read foreign bits, and a negative count would seem huge: in both cases it would take
+// memory behind the text.
 func fillsRegister(t *types.Type) bool { return t.Kind == types.Uint && t.Size == 8 }
 
-// prototypeWords are the names and signs of a declaration.
+// prototypeWords splits a declaration into names and signs.
 func prototypeWords(line string) (words []string) {
 	for i := 0; i < len(line); {
 		n := 1
@@ -197,7 +199,7 @@ func isName(word string) bool {
 	return word != "" && wordByte(word[0]) && !(word[0] >= '0' && word[0] <= '9')
 }
 
-// splitParameters divides what stands between parentheses at its commas.
+// splitParameters splits the words between parentheses at the commas.
 func splitParameters(words []string) (list [][]string) {
 	begin, depth := 0, 0
 	for i, w := range words {
@@ -248,7 +250,7 @@ func prototypeParameter(words []string) (types.Parameter, error) {
 		err = errPrototypeType
 	}
 	if err == nil && length != "" {
-		// What is not constant is written by the function, later.
+		// If the characters are not const, the function may write them: there is no text yet when it is entered.
 		if of, constant := strings.CutSuffix(t.Name, " const*"); name == "" || !constant || !slices.Contains(characters, of) {
 			length = ""
 		}
@@ -256,10 +258,10 @@ func prototypeParameter(words []string) (types.Parameter, error) {
 	return types.Parameter{Name: name, Type: t, Length: length}, err
 }
 
-// characters are the types of which a constant array may be a text that another parameter counts.
+// characters are the element types of arrays that may be texts.
 var characters = []string{"char", "void", "signed char", "unsigned char", "int8_t", "uint8_t"}
 
-// declaredRegisters are those that asm("…") may name.
+// declaredRegisters are the registers that asm("…") may name.
 var declaredRegisters = []string{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
 
 // declaredRegister cuts asm("REGISTER") off the end of a parameter.
@@ -274,18 +276,18 @@ func declaredRegister(words []string) (register string, rest []string, err error
 	return "", nil, errRegister
 }
 
-// typeWords are the words of types that are no names of parameters.
+// typeWords are words that belong to a type, so that they cannot be the name of a parameter.
 var typeWords = []string{"void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "const", "volatile", "restrict", "struct", "union", "enum", "_Bool", "bool"}
 
-// qualifiers say nothing of how a value is passed.
+// qualifiers are words that do not change how a value is passed.
 var qualifiers = []string{"const", "volatile", "restrict", "__restrict", "extern", "struct", "union", "enum"}
 
 func onlyQualifiers(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(qualifiers, w) })
 }
 
-// prototypeType reads a type; nil is void. Of a result char* is a text, which is there when the function returns; of
-// a parameter it may lead to what the function is going to write.
+// prototypeType reads a type; nil is void. A result of type char* is a text, because the characters are there when the function
+// returns. A parameter of type char* is only a pointer, because it may lead to a buffer that the function fills.
 func prototypeType(words []string, result bool) (*types.Type, error) {
 	var base []string
 	constant, pointers := false, 0
@@ -335,7 +337,7 @@ type prototypeKind struct {
 	size int // bytes
 }
 
-// prototypeTypes are those that are passed by value, as Linux has them on x86-64.
+// prototypeTypes are the types that are passed by value, with their sizes on x86-64 Linux.
 var prototypeTypes = func() map[string]prototypeKind {
 	m := make(map[string]prototypeKind)
 	for kind, lists := range map[types.Kind]map[int]string{

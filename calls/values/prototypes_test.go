@@ -77,7 +77,7 @@ func prototypeText(f *types.Function) string {
 	return strings.ReplaceAll(typeText(f.Result)+"("+strings.Join(list, ", ")+")", "float6", "float16")
 }
 
-// TestPrototypePlaces takes what a declaration says the register or the length of.
+// TestPrototypePlaces takes parameters for which a declaration gives a register or a length.
 func TestPrototypePlaces(t *testing.T) {
 	for line, want := range map[string]string{
 		`void hello(const char text[length] asm("r8"), size_t length asm("r9"));`:        "text:r9+r8:view length:r9:value",

@@ -14,7 +14,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// Read reads a plan. Errors say the line.
+// Read reads a plan. Its errors name the line.
 func Read(r io.Reader) (*Plan, error) {
 	in := planReader{plan: &Plan{}, byID: map[int]*types.Type{}, defined: map[int]bool{}}
 	limited := &io.LimitedReader{R: r, N: MaxPlan + 1}
@@ -37,7 +37,7 @@ func Read(r io.Reader) (*Plan, error) {
 	return in.plan, nil
 }
 
-// A planReader takes the lines of a plan.
+// A planReader reads the lines of a plan, one by one.
 type planReader struct {
 	plan      *Plan
 	begun     bool
@@ -45,10 +45,10 @@ type planReader struct {
 	parts     int // members and enumerators
 	byID      map[int]*types.Type
 	defined   map[int]bool
-	// Of the function: hooked says that lines are of a hook, enter and leave are its values so far.
+	// hooked says that lines of values belong to a hook of the last function. hook has the hook's values so far.
 	hooked bool
 	hook   []Value
-	hooks  int // of all functions
+	hooks  int // in the whole plan
 }
 
 var (
@@ -59,7 +59,7 @@ var (
 	errMany   = message.New("more than a plan can have")
 )
 
-// line takes one line.
+// line reads one line.
 func (in *planReader) line(text string) error {
 	if !in.begun {
 		if text != "lpvalues 1" {
@@ -103,7 +103,7 @@ func (in *planReader) line(text string) error {
 	return errWord
 }
 
-// among checks a word against those that can be.
+// among returns an error if a word is not one of those allowed.
 func among[T comparable](got T, list ...T) error {
 	if !slices.Contains(list, got) {
 		return errWord
@@ -111,7 +111,7 @@ func among[T comparable](got T, list ...T) error {
 	return nil
 }
 
-// module returns the module that lines belong to.
+// module returns the module that the following lines belong to.
 func (in *planReader) module() (*Module, error) {
 	if len(in.plan.Modules) == 0 {
 		return nil, errOrder
@@ -156,7 +156,7 @@ func (in *planReader) identity(f *fields) error {
 	return nil
 }
 
-// typeOf returns the type with an ID, which may come later; nil for 0.
+// typeOf returns the type with an ID, or nil for ID 0. Its definition may come later in the plan.
 func (in *planReader) typeOf(id int) (*types.Type, error) {
 	if id == 0 {
 		return nil, nil
@@ -208,7 +208,7 @@ func (in *planReader) typeLine(f *fields) error {
 	return err
 }
 
-// of returns the type that a line is about, which has come before.
+// of returns the type that a line is about. The type must be defined already, and of one of the kinds.
 func (in *planReader) of(f *fields, kinds ...types.Kind) (*types.Type, error) {
 	id := f.number(1, maxTypes)
 	if !in.defined[id] || !slices.Contains(kinds, in.byID[id].Kind) {
@@ -285,7 +285,7 @@ func (in *planReader) function(f *fields) error {
 	return f.err
 }
 
-// hookLine begins a hook of a function.
+// hookLine reads the line that begins a hook of a function.
 func (in *planReader) hookLine(f *fields) error {
 	m, err := in.module()
 	if err == nil {
@@ -310,8 +310,8 @@ func (in *planReader) hookLine(f *fields) error {
 	return nil
 }
 
-// endHook ends the lines of a hook. What the first of a function takes at one end of its calls all take there: records do
-// not say which it was.
+// endHook is called behind the last line of a hook. All hooks of a function that take arguments must take the same ones, and so
+// must those that take results, because a record does not say which hook wrote it.
 func (in *planReader) endHook() error {
 	if !in.hooked {
 		return nil
@@ -336,7 +336,7 @@ func (in *planReader) endHook() error {
 	return nil
 }
 
-// value takes a line of what is taken.
+// value reads the line of a value. end is the word "enter" or "leave" with which the line began.
 func (in *planReader) value(end string, f *fields) error {
 	m, err := in.module()
 	if err != nil {
@@ -380,7 +380,7 @@ func (in *planReader) value(end string, f *fields) error {
 	return nil
 }
 
-// readOp reads how a value is taken.
+// readOp reads an operation, as opText writes it.
 func readOp(f *fields) (Op, error) {
 	var o Op
 	switch f.word() {
@@ -417,7 +417,7 @@ func readOp(f *fields) (Op, error) {
 	return o, f.err
 }
 
-// end checks what only the whole plan tells.
+// end checks the plan behind its last line.
 func (in *planReader) end() error {
 	err := in.endHook()
 	switch {
@@ -445,13 +445,13 @@ func (in *planReader) end() error {
 	return nil
 }
 
-// fields takes a line apart. Its first error stays.
+// fields reads the words of a line. It keeps its first error.
 type fields struct {
 	rest string
 	err  error
 }
 
-// word returns what stands before the next space.
+// word returns the text up to the next space.
 func (f *fields) word() string {
 	word, rest, _ := strings.Cut(f.rest, " ")
 	f.rest = rest

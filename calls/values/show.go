@@ -20,13 +20,13 @@ const (
 	maxShown  = 512 // values in one
 )
 
-// limits bound what is shown of a value, whose type may have more parts than bytes.
+// limits bound how many parts of a value are shown. The size of a value does not bound that, because parts may have no bytes.
 type limits struct {
 	nested int
 	left   *int
-	// symbol names addresses; it may be nil.
+	// symbol returns the name of an address. It may be nil.
 	symbol func(address uint64) string
-	// inObject says that the class of the object that the value is in is told already.
+	// inObject says that the class of the object around the value is shown already.
 	inObject bool
 }
 
@@ -35,7 +35,7 @@ func newLimits(c *Callee) limits {
 	return limits{left: &left, symbol: c.Symbol}
 }
 
-// inner returns the limits of a part; it is not ok where there may be none.
+// inner returns the limits for the parts of a value. It is not ok if no parts may be shown.
 func (l limits) inner() (limits, bool) {
 	*l.left--
 	return limits{l.nested + 1, l.left, l.symbol, false}, l.nested < maxNested && *l.left > 0
@@ -45,10 +45,10 @@ func decimal(n int) string { return strconv.Itoa(n) }
 
 func hexadecimal(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }
 
-// quote shows a text between quotation marks. Bytes that are no UTF-8 are \x and two digits.
+// quote puts a text between quotation marks. Bytes that are not UTF-8 become \x and two digits.
 func quote(s string) string { return strconv.Quote(s) }
 
-// printable makes a text fit for a line.
+// printable replaces control characters by blanks, so that the text fits on one line.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -58,11 +58,11 @@ func printable(s string) string {
 	}, s)
 }
 
-// show shows the bytes of a value. There may be more than one of the type: an array.
+// show makes a value of its bytes. If there are bytes for several values of the type, it shows an array.
 func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Value {
 	v := rows.Value{Name: name, Type: t.Name, Kind: rows.OtherValue}
 	size := t.Size
-	if t.Kind == types.Text { // not followed: the pointer, or the words of the string
+	if t.Kind == types.Text { // the text was not followed: these are its pointer, or the words of a string object
 		size = len(b)
 	}
 	if size > 0 && len(b) > size && len(b)%size == 0 && t.Kind != types.Float {
@@ -77,7 +77,7 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 		b = b[:size]
 	}
 	if name != "" && l.nested > 0 && (inside(t) && !isBare(t) || isString(t)) {
-		// Its bytes are pointers that nobody followed.
+		// The bytes are only the pointers of a class of the standard library.
 		v.Kind, v.Text = rows.UnknownValue, notTaken
 		return v
 	}
@@ -116,7 +116,7 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 	return v
 }
 
-// unsigned returns up to eight bytes as a number.
+// unsigned returns up to eight bytes as an unsigned number.
 func unsigned(b []byte) uint64 {
 	switch len(b) {
 	case 4:
@@ -129,7 +129,7 @@ func unsigned(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(w[:])
 }
 
-// signed returns up to eight bytes as a number with a sign.
+// signed returns up to eight bytes as a signed number.
 func signed(b []byte) int64 {
 	n := min(len(b), 8)
 	if n == 0 {
@@ -205,7 +205,7 @@ func showFloat(v *rows.Value, b []byte) {
 	}
 }
 
-// floatText shows a number that is not an integer by its kind so that one sees that.
+// floatText returns the text of a floating-point number. It never looks like an integer: 2 becomes 2.0.
 func floatText(f float64, bits int) string {
 	s := strconv.FormatFloat(f, 'g', -1, bits)
 	if strings.Trim(s, "-0123456789") == "" {
@@ -214,7 +214,7 @@ func floatText(f float64, bits int) string {
 	return s
 }
 
-// extended returns the nearest float64 of the x87's format of 80 bits.
+// extended converts a number in the x87's format of 80 bits to the nearest float64.
 func extended(b []byte) float64 {
 	mantissa, rest := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint16(b[8:])
 	exponent := int(rest & 0x7fff)
@@ -231,7 +231,7 @@ func extended(b []byte) float64 {
 	return f
 }
 
-// showQuadruple shows a number of the format of 128 bits by IEEE 754.
+// showQuadruple shows a number in the IEEE 754 format of 128 bits.
 func showQuadruple(v *rows.Value, b []byte) {
 	high := binary.LittleEndian.Uint64(b[8:])
 	exponent := int(high >> 48 & 0x7fff)
@@ -261,7 +261,7 @@ func showQuadruple(v *rows.Value, b []byte) {
 func showEnum(v *rows.Value, t *types.Type, b []byte) {
 	n := signed(b)
 	v.Kind, v.Bits = rows.SignedValue, uint64(n)
-	// Enumerators of unsigned types have no sign.
+	// An enumerator of an unsigned type is compared with the unsigned number.
 	positive := int64(unsigned(b))
 	for _, e := range t.Enumerators {
 		if e.Value == n || e.Value == positive {
@@ -314,19 +314,19 @@ func (l *limits) showPointer(v *rows.Value, t *types.Type, b []byte) {
 	}
 }
 
-// isClass reports whether a type is the pointer that tells the class of an object.
+// isClass reports whether a type is that of the pointer in an object which tells the object's class.
 func isClass(t *types.Type) bool { return t.Kind == types.Pointer && t.Name == types.Class }
 
 // isEmpty reports whether a class has no members.
 func isEmpty(t *types.Type) bool { return t.Kind == types.Struct && t.Size <= 1 && len(t.Members) == 0 }
 
-// isBare reports whether values of a class have no bytes that mean anything: it is empty, and so are its parts.
+// isBare reports whether no byte of a class has a meaning: the class is empty, or has only parts that are.
 func isBare(t *types.Type) bool {
 	looks := 64
 	return isBareWithin(t, &looks)
 }
 
-// isBareWithin is isBare of not more types than looks: types of a plan may hold themselves.
+// isBareWithin is isBare, but looks at no more types than looks, because a damaged plan may have a type that contains itself.
 func isBareWithin(t *types.Type, looks *int) bool {
 	*looks--
 	if *looks < 0 || t == nil || t.Kind != types.Struct || t.Size != 1 && !isNothing(t) {
@@ -340,8 +340,7 @@ func isBareWithin(t *types.Type, looks *int) bool {
 	return true
 }
 
-// classIn returns the pointer that tells an object's class, nil if it has none at its
-// beginning.
+// classIn returns the bytes of the pointer at the beginning of an object which tells its class, or nil if there is none.
 func classIn(t *types.Type, b []byte, depth int) []byte {
 	if depth > maxNested || t.Kind != types.Struct {
 		return nil
@@ -361,8 +360,7 @@ func classIn(t *types.Type, b []byte, depth int) []byte {
 	return nil
 }
 
-// class returns the name of the class whose table of virtual methods a pointer leads to, ""
-// if that is not known.
+// class returns the name of the class whose table of virtual methods a pointer leads to, or "" if that is not known.
 func (l *limits) class(b []byte) string {
 	if l.symbol == nil || len(b) < 4 || unsigned(b) == 0 {
 		return ""
@@ -379,7 +377,7 @@ func (l *limits) class(b []byte) string {
 func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 	if len(t.Members) == 0 {
 		v.Text = "{}"
-		if t.Size > 1 { // its members are not known
+		if t.Size > 1 { // the class is not empty: debug information does not give its members
 			v.Text = "0x" + hex.EncodeToString(b)
 		}
 		return
@@ -390,7 +388,7 @@ func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 		return
 	}
 	if m := &t.Members[0]; len(t.Members) == 1 && strings.HasPrefix(t.Name, "std::") && (strings.HasPrefix(m.Name, "_M_") || m.Name == "__elems_") && m.Type != nil {
-		// What std::array and std::complex have.
+		// std::array and std::complex have one inner member, which is shown in their place.
 		name, typ := v.Name, v.Type
 		*v = d.member(m, b, inner)
 		v.Name, v.Type = name, typ
@@ -398,7 +396,7 @@ func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 	}
 	var text strings.Builder
 	if name := l.class(classIn(t, b, 0)); name != "" {
-		// The object's own class may be another than the pointer's.
+		// The class of the object may be derived from the type of the pointer that led to it.
 		if !l.inObject {
 			text.WriteString(name + " ")
 			v.Parts = append(v.Parts, rows.Value{Name: types.Class, Text: name, Kind: rows.TextValue, Characters: name})

@@ -7,10 +7,9 @@ import (
 	"logparser/symbols/types"
 )
 
-// Places by the System V ABI of x86-64, version 1.0 (section 3.2.3), for types as
-// debug information has them.
+// This file finds the places of values by the System V ABI of x86-64, version 1.0 (section 3.2.3).
 
-// A class is what the ABI makes of eight bytes of a value.
+// A class is the ABI's class of eight bytes of a value. It decides what kind of register these bytes are passed in.
 type class uint8
 
 const (
@@ -19,7 +18,7 @@ const (
 	sseClass
 	memoryClass
 	x87Class
-	unknownClass // vectors, and types that are not told
+	unknownClass // vectors, and types that debug information does not give
 )
 
 var (
@@ -29,7 +28,7 @@ var (
 
 const vectorRegisters = 8
 
-// merge is the class of eight bytes that have parts of two classes.
+// merge returns the class of eight bytes that contain parts of two classes.
 func merge(a, b class) class {
 	switch {
 	case a == b || b == noClass:
@@ -46,8 +45,8 @@ func merge(a, b class) class {
 	return sseClass
 }
 
-// classify returns the classes of the eight bytes of a type, of at most two; of one that
-// goes by memory the first is memoryClass, and of one that is not known unknownClass.
+// classify returns the classes of the first and the second eight bytes of a type. The first is memoryClass for a type that is
+// passed in memory, and unknownClass if the classes are not known.
 func classify(t *types.Type) (list [2]class) {
 	if t == nil || t.Size <= 0 || t.Doubtful {
 		return [2]class{unknownClass}
@@ -69,12 +68,12 @@ func classify(t *types.Type) (list [2]class) {
 	case list[0] == memoryClass || list[1] == memoryClass:
 		return [2]class{memoryClass}
 	case list[0] == noClass && list[1] != noClass:
-		list[0] = sseClass // padding
+		list[0] = sseClass // the first eight bytes are padding, which compilers pass in a vector register
 	}
 	return list
 }
 
-// classesOf merges the classes of what a type has at an offset into those of the eight bytes.
+// classesOf merges the classes of a part into list. The part has type t and lies at offset in the whole value.
 func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 	if *left--; *left < 0 || t == nil || t.Size < 0 {
 		return [2]class{unknownClass}
@@ -102,7 +101,7 @@ func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 	case types.Float:
 		switch {
 		case t.Size > 8 && offset == 0:
-			set(x87Class) // memory, if there is anything else in the struct
+			set(x87Class) // becomes memoryClass if the struct has another part
 		case t.Size > 8:
 			set(memoryClass)
 		case !aligned(t.Size):
@@ -128,7 +127,7 @@ func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 			}
 			at := offset + m.Offset
 			if m.Bits > 0 {
-				// A bit field belongs to the eight bytes that its bits are in.
+				// The position of its bits decides, not the offset of its type, which may begin in the eight bytes before.
 				k := (8*at + m.Bit) / 64
 				if k > 1 {
 					return [2]class{memoryClass}
@@ -148,8 +147,7 @@ func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 type sysv struct {
 	integers, vectors int
 	stackPlaces
-	// lost says that an argument's class was not known, so that the places of those
-	// behind it are not, either.
+	// lost says that the class of an argument was not known. Then the places of all later arguments are not known, either.
 	lost bool
 }
 
@@ -179,10 +177,10 @@ func (s *sysv) integer() string {
 	return s.onStack(8, 8)
 }
 
-// stackPlaces counts the bytes of the arguments on the stack, of which each has a multiple of eight.
+// stackPlaces counts the bytes of the arguments on the stack. Each argument takes a multiple of eight bytes.
 type stackPlaces struct{ stack int }
 
-// onStack returns the next place on the stack for so many bytes.
+// onStack returns the next place on the stack for an argument of size bytes.
 func (s *stackPlaces) onStack(size, align int) string {
 	s.stack = (s.stack + align - 1) / align * align
 	place := "stack+" + strconv.Itoa(s.stack)
@@ -190,8 +188,6 @@ func (s *stackPlaces) onStack(size, align int) string {
 	return place
 }
 
-// place returns where an argument of a type is, "" where that is not known. pointed says
-// that its address is there.
 func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 	if s.lost {
 		return "", false
@@ -240,13 +236,12 @@ func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 	return strings.Join(parts, "+"), false
 }
 
-// isNothing reports whether a type is a struct of C without members, which has no bytes and takes no place.
+// isNothing reports whether a type is a C struct without members, which has no bytes and takes no place.
 func isNothing(t *types.Type) bool {
 	return t != nil && t.Kind == types.Struct && t.Size == 0 && len(t.Members) == 0
 }
 
-// alignment returns to what an argument on the stack is aligned: to more than 8 bytes where
-// a part of it needs that.
+// alignment returns the alignment of an argument on the stack in bytes: 8, or more if one of its parts needs more.
 func alignment(t *types.Type) int {
 	left := 1000
 	return max(8, alignmentOf(t, &left))
@@ -272,16 +267,15 @@ func alignmentOf(t *types.Type, left *int) int {
 	return align
 }
 
-// hidden reports whether a result is written to memory whose address the caller passes.
+// hidden reports whether the caller passes an address to which the function writes a result of a type.
 func hidden(t *types.Type) bool {
 	if t != nil && t.Doubtful {
-		return t.Size > 16 // either way
+		return t.Size > 16 // large ones always are; of small ones it is not known
 	}
 	return t != nil && (t.Indirect || classify(t)[0] == memoryClass)
 }
 
-// resultPlace returns where a result is, "" where that is not known. pointed says that its
-// address is there.
+// resultPlace returns the place of a result, as convention.result does.
 func resultPlace(t *types.Type) (place string, pointed bool) {
 	if hidden(t) {
 		return "rax", true

@@ -21,7 +21,7 @@ var (
 	textType   = &types.Type{Kind: types.Text, Size: 8, Name: "char const*"}
 )
 
-// structOf is a struct of members one behind the other, each aligned to its size.
+// structOf returns a struct of members of given types, each aligned to its size.
 func structOf(list ...*types.Type) *types.Type {
 	t := &types.Type{Kind: types.Struct, Name: "S"}
 	most := 1
@@ -49,8 +49,7 @@ func indirect(t *types.Type) *types.Type {
 	return &c
 }
 
-// TestPlaces has the rules of the ABI one by one. TestValuesOfProgram of package main holds them against
-// what a compiler does.
+// TestPlaces checks each rule of the ABI. TestValuesOfProgram of package main compares them with a compiler's code.
 func TestPlaces(t *testing.T) {
 	packed := &types.Type{Kind: types.Struct, Size: 9, Name: "packed", Members: []types.Member{{Name: "c", Type: charType}, {Name: "l", Type: longType, Offset: 1}}}
 	bits := &types.Type{Kind: types.Struct, Size: 8, Name: "bits", Members: []types.Member{{Name: "a", Type: intType, Bits: 3}, {Name: "f", Type: floatType, Offset: 4}}}

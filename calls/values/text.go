@@ -11,8 +11,8 @@ import (
 	"logparser/rows"
 )
 
-// asText takes apart values that were printed as text: NAME=VALUE with blanks between, where a
-// VALUE is a number, a text between quotation marks in which nothing is escaped, or (fault).
+// asText reads values that a tool printed as text: NAME=VALUE with blanks between them. A VALUE is a number, a text between
+// quotation marks in which nothing is escaped, or (fault).
 func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
 	if len(b) < 4 {
 		return []rows.Value{unknown("", "", damaged)}
@@ -50,7 +50,8 @@ func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
 	return list
 }
 
-// cutText cuts a text that is counted: a tool prints it up to a 0, which may be further behind or, where it stands in the text, before its end.
+// cutText corrects the end of a text whose length is known from the value size. A tool prints a text up to the first 0, which
+// may lie behind the text's end or within the text.
 func cutText(size, text *rows.Value) {
 	of, isText := strings.CutSuffix(text.Name, ".data")
 	counted, isSize := strings.CutSuffix(size.Name, ".size")
@@ -74,7 +75,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// printedName finds the next name with = behind it.
+// printedName returns the next name that has = behind it, and the bytes behind the =.
 func printedName(b []byte) (name, rest []byte, ok bool) {
 	for len(b) > 0 {
 		n := 0
@@ -93,8 +94,8 @@ func printedName(b []byte) (name, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// A printedLine is a line of values as a tool has printed it: name is how many bytes before its end the last name with = behind it
-// begins, and mark how many the last quotation mark. They are 0 where there is none.
+// A printedLine knows where the last name and the last quotation mark of a line of values are, in bytes before the line's end.
+// They are 0 if there is none. With that, each text of the line can be ended without reading the rest of the line again.
 type printedLine struct{ name, mark int }
 
 func lineOf(b []byte) (l printedLine) {
@@ -113,14 +114,14 @@ func lineOf(b []byte) (l printedLine) {
 	return l
 }
 
-// goesOn reports whether the text before the end of a line may go on there: no other name comes, and there are marks.
+// goesOn reports whether a text may continue in the bytes behind, which end the line: these have a quotation mark, but no name.
 func (l printedLine) goesOn(behind []byte) bool {
 	named := l.name > 0 && l.name < len(behind)
 	return !named && l.mark > 0 && l.mark <= len(behind)
 }
 
-// atMost reads /N, which scripts print behind a text of which they take N bytes or characters at most, and returns what is behind it.
-// It is 0 where there is none.
+// atMost reads "/N", which scripts print behind a text to say that they take at most N bytes or characters of it. It returns N,
+// 0 if that is missing, and the bytes behind it.
 func atMost(b []byte) (n int, rest []byte) {
 	if len(b) == 0 || b[0] != '/' {
 		return 0, b
@@ -133,10 +134,10 @@ func atMost(b []byte) (n int, rest []byte) {
 	return n, b[k:]
 }
 
-// value reads a value, and returns what is behind it.
+// value reads a value, and returns the bytes behind it.
 func (l printedLine) value(b []byte) (v rows.Value, rest []byte) {
 	if len(b) > 0 && (b[0] == '"' || b[0] == '\'') {
-		// The text ends where another name, or nothing, comes: it may have quotation marks itself.
+		// The text may contain quotation marks. So it ends at the mark behind which another name comes, or the line ends.
 		for from := 1; from < len(b); {
 			i := bytes.IndexByte(b[from:], b[0])
 			if i < 0 {
@@ -184,10 +185,10 @@ func (l printedLine) value(b []byte) (v rows.Value, rest []byte) {
 	return rows.Value{Text: printable(strings.ToValidUTF8(word, "�")), Kind: rows.OtherValue}, rest
 }
 
-// signedSizes are the sizes of signed types, bytes: perf prints some of them without a sign.
+// signedSizes are the sizes of signed types in bytes. They are needed because perf prints some signed values as unsigned numbers.
 var signedSizes = map[string]uint{"signed char": 1, "short": 2, "short int": 2, "int": 4, "long": 8, "long int": 8, "int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
 
-// retype shows a number as its type has it.
+// retype shows a number as a value of its type.
 func retype(v *rows.Value) {
 	if v.Kind == rows.UnknownValue || v.Kind == rows.TextValue || v.Kind == rows.OtherValue {
 		return

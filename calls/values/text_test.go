@@ -7,7 +7,7 @@ import (
 	"logparser/parser"
 )
 
-// printed reads a line of values as a tool printed it.
+// printed decodes a line of values that a tool printed, and returns their shown form.
 func printed(line string) string {
 	d := &Decoder{taken: &parser.ValuesTaken{Events: [][]parser.ValueName{{{Printed: "v_size", Name: "v.size"}, {Printed: "v_data", Name: "v.data"}}}}}
 	var list []string
@@ -21,7 +21,8 @@ func printed(line string) string {
 	return strings.Join(list, " ")
 }
 
-// A text has all its characters however many quotation marks are in it, and is cut only where the tool may have more of it.
+// TestPrintedTexts checks that a text keeps all its characters, even if they are quotation marks, and is shown as cut only if
+// the tool may have left out some.
 func TestPrintedTexts(t *testing.T) {
 	marks := strings.Repeat(`" `, 300)
 	for line, want := range map[string]string{

@@ -8,13 +8,13 @@ import (
 	"logparser/symbols/types"
 )
 
-// Texts in structs are values of their own: PARAMETER.MEMBER, behind all parameters, so that these do not
-// lack the room. Where they are shown they stand in their struct.
+// A text in a struct is a value of its own with the name PARAMETER.MEMBER. These values come behind all parameters, because a
+// record has limited room and parameters matter more. The decoder shows each text within its struct again.
 
 // maxTexts is how many texts of one parameter are taken.
 const maxTexts = 4
 
-// followCharacters takes the text that char* leads to, as it does of char const*.
+// followCharacters changes values of type char* so that their text is taken, as it is for char const*.
 func followCharacters(list []Value, word int) {
 	for i := range list {
 		v := &list[i]
@@ -27,10 +27,10 @@ func followCharacters(list []Value, word int) {
 	}
 }
 
-// isCharacter reports whether a type is that of the characters of texts.
+// isCharacter reports whether a type is char, whose arrays are texts.
 func isCharacter(t *types.Type) bool { return t.Kind == types.Char && t.Size == 1 && t.Name == "char" }
 
-// textAt says how a text is taken that lies in memory.
+// textAt returns the operation that takes a text of type t at an offset in memory.
 func textAt(t *types.Type, offset int) (Op, bool) {
 	switch {
 	case t.Kind != types.Text || offset < 0 || offset > maxSize:
@@ -52,7 +52,7 @@ type textPlace struct {
 	offset int
 }
 
-// textsIn finds texts among the members of a struct.
+// textsIn appends the texts among the members of a struct.
 func textsIn(list []textPlace, t *types.Type, name string, offset, depth int) []textPlace {
 	if t.Kind != types.Struct || depth > 2 || inside(t) {
 		return list
@@ -78,7 +78,7 @@ func textsIn(list []textPlace, t *types.Type, name string, offset, depth int) []
 	return list
 }
 
-// appendTexts takes the texts in those structs that are taken.
+// appendTexts appends values for the texts in structs that the list takes.
 func appendTexts(list []Value, parameters []types.Parameter, word int) []Value {
 	for i := range parameters {
 		p := &parameters[i]
@@ -95,7 +95,7 @@ func appendTexts(list []Value, parameters []types.Parameter, word int) []Value {
 	return list
 }
 
-// appendTextsOut takes the texts in structs that are read when a call returns.
+// appendTextsOut appends values for the texts in structs that the list reads when a call returns.
 func appendTextsOut(list []Value, word int) []Value {
 	for k, n := 0, len(list); k < n; k++ {
 		v := list[k]
@@ -111,7 +111,7 @@ func appendTextsOut(list []Value, word int) []Value {
 	return list
 }
 
-// textOf says how a text in a struct is taken, and where. A pointer has word bytes.
+// textOf returns the operation and the place that take a text in a struct. A pointer has word bytes.
 func textOf(v *Value, text *textPlace, word int) (Op, string) {
 	switch {
 	case v.Op.Kind == Memory && text.offset+word <= v.Op.Size:
@@ -164,7 +164,7 @@ func hasTexts(list []Value, i int) bool {
 	return false
 }
 
-// putText puts a text in its place among the parts of a value, and shows that anew.
+// putText replaces the part of a value that has a path by a text, and makes the value's shown form again.
 func putText(v *rows.Value, path string, text *rows.Value) bool {
 	for i := range v.Parts {
 		p := &v.Parts[i]
@@ -184,7 +184,7 @@ func putText(v *rows.Value, path string, text *rows.Value) bool {
 	return false
 }
 
-// showAnew makes the text of a struct again from its parts.
+// showAnew makes the shown form of a struct again from its parts.
 func showAnew(v *rows.Value) {
 	var text strings.Builder
 	parts := v.Parts

@@ -6,22 +6,22 @@ import (
 	"logparser/symbols/types"
 )
 
-// Places by the calling convention of Windows for x86-64, for types as debug information has them. Each
-// argument has the register of its position, or eight bytes of the stack behind the room that the caller leaves for the
-// first four. What has not 1, 2, 4 or 8 bytes is passed by its address.
+// This file finds the places of values by the calling convention of Windows for x86-64. An argument's position decides its
+// register. From the fifth on, arguments have eight bytes each on the stack, behind the room that the caller leaves for the
+// first four. A value that does not have 1, 2, 4 or 8 bytes is passed by its address.
 
 var (
 	win64Integers = [...]string{"rcx", "rdx", "r8", "r9"}
 	win64Vectors  = [...]string{"xmm0", "xmm1", "xmm2", "xmm3"}
 )
 
-// Numbers of these registers in DWARF.
+// dwarfIntegers and dwarfVectors are the numbers of these registers in DWARF. Those of vector registers follow each other.
 var dwarfIntegers = [...]int{2, 1, 8, 9}
 
 const dwarfVectors = 17
 
-// inRegister reports whether a value of a type is passed and returned itself, not by its address. It is not known of
-// classes that may be passed by their address whatever their size.
+// inRegister reports whether a value of a type is passed and returned itself, not by its address. That is not known for some
+// classes: C++ may require an address for a class of any size.
 func inRegister(t *types.Type) (is, known bool) {
 	if t == nil || t.Size <= 0 {
 		return false, false
@@ -45,8 +45,9 @@ type win64 struct {
 	position int
 	// lost says that the positions are not known.
 	lost bool
-	// parameters are those that are left; free and behind say of the function that only arguments whose entry is told are
-	// where they should be, and that the address of the result comes behind its object.
+	// parameters are those that have no place yet. free says that the compiler may have changed the convention of this function,
+	// so that only places which debug information confirms are certain. behind says that the address of the result is passed
+	// behind the object, not before it.
 	parameters   []types.Parameter
 	free, behind bool
 }
@@ -67,13 +68,13 @@ func (s *win64) begin(f *types.Function) {
 	}
 }
 
-// hiddenWin64 reports whether a result is written to memory whose address the caller passes.
+// hiddenWin64 reports whether the caller passes an address to which the function writes a result of a type.
 func hiddenWin64(t *types.Type) (is, known bool) {
 	switch {
 	case t.Kind == types.Opaque && t.Size != 1 && t.Size != 2 && t.Size != 4 && t.Size != 8:
 		return false, false // a vector may be in a register
 	case t.Size == 16 && (t.Kind == types.Int || t.Kind == types.Uint):
-		return false, true // it is in xmm0
+		return false, true // the result is in xmm0
 	}
 	direct, known := inRegister(t)
 	return known && !direct, known

@@ -7,8 +7,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// TestPlacesWin64 has the rules of Windows one by one. TestPrototypesWine of package main holds them against what
-// a compiler does.
+// TestPlacesWin64 checks each rule of Windows. TestPrototypesWine of package main compares them with a compiler's code.
 func TestPlacesWin64(t *testing.T) {
 	doubtful := *structOf(intType)
 	doubtful.Doubtful = true
@@ -66,7 +65,7 @@ func TestPlacesWin64(t *testing.T) {
 	}
 }
 
-// TestRawWin64 names registers as they were taken on Windows.
+// TestRawWin64 checks the names of raw registers of a program on Windows.
 func TestRawWin64(t *testing.T) {
 	b := make([]byte, 4+8*8)
 	b[0], b[1], b[4], b[4+7*8] = 4, 4, 7, 8
@@ -76,8 +75,8 @@ func TestRawWin64(t *testing.T) {
 	}
 }
 
-// TestEntriesWin64 holds the convention against what debug information says of a function's entry, and has Microsoft's order of object
-// and result.
+// TestEntriesWin64 checks that a place is known only if debug information of the function's entry agrees with the convention,
+// and that Microsoft's compiler passes the object before the address of the result.
 func TestEntriesWin64(t *testing.T) {
 	at := func(register int) types.Entry { return types.Entry{Kind: types.InRegister, Number: register} }
 	const rcx, rdx, xmm1 = 2, 1, 18

@@ -10,8 +10,8 @@ import (
 	"logparser/symbols/types"
 )
 
-// Write writes a plan. Types that its values need come first, each once, in the order in
-// which values lead to them, so that equal plans are equal texts.
+// Write writes a plan. It writes each type once, before the values, in the order in which the values refer to the types. So equal
+// plans give equal texts.
 func Write(w io.Writer, p *Plan) error {
 	out := &planWriter{w: bufio.NewWriterSize(w, 64<<10), ids: map[*types.Type]int{}}
 	fmt.Fprintf(out.w, "lpvalues 1\nmachine %s\nabi %s\n", p.Machine, p.ABI)
@@ -67,7 +67,7 @@ type planWriter struct {
 	order []*types.Type
 }
 
-// number gives a type, and all that it refers to, numbers.
+// number gives numbers to a type and to all types that it refers to.
 func (out *planWriter) number(t *types.Type) {
 	todo := []*types.Type{t}
 	for len(todo) > 0 {
@@ -85,14 +85,14 @@ func (out *planWriter) number(t *types.Type) {
 	}
 }
 
-// kindWords are the words for kinds of types.
+// kindWords are the words that stand for kinds of types in a plan.
 var kindWords = map[types.Kind]string{
 	types.Opaque: "opaque", types.Int: "int", types.Uint: "uint", types.Bool: "bool", types.Char: "char", types.Float: "float",
 	types.Pointer: "pointer", types.Reference: "reference", types.Enum: "enum", types.Flags: "flags", types.Struct: "struct",
 	types.Array: "array", types.Text: "text",
 }
 
-// typeLines writes a type with its members and enumerators.
+// typeLines writes the lines of a type, its members and its enumerators.
 func (out *planWriter) typeLines(id int, t *types.Type) {
 	fmt.Fprintf(out.w, "type %d %s %d ", id, kindWords[t.Kind], t.Size)
 	switch t.Kind {
@@ -114,7 +114,7 @@ func (out *planWriter) typeLines(id int, t *types.Type) {
 	}
 }
 
-// opText returns an operation as plans have it.
+// opText returns the text of an operation in a plan.
 func opText(o Op) string {
 	if o.At {
 		switch o.Kind {
@@ -141,7 +141,7 @@ func opText(o Op) string {
 	return "unknown"
 }
 
-// values writes what is taken at one end of a function's calls.
+// values writes the lines of the values that are taken at one end of calls: "enter" or "leave".
 func (out *planWriter) values(end string, list []Value) {
 	for _, v := range list {
 		place := v.Place
@@ -152,7 +152,7 @@ func (out *planWriter) values(end string, list []Value) {
 	}
 }
 
-// identityText returns an identity as plans have it.
+// identityText returns the text of an identity in a plan.
 func identityText(id modules.Identity) string {
 	switch {
 	case !id.PDB.IsZero():
@@ -165,7 +165,7 @@ func identityText(id modules.Identity) string {
 	return "none"
 }
 
-// oneLine returns a name without what would end its line.
+// oneLine returns a name without characters that would end its line.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

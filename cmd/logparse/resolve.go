@@ -376,17 +376,19 @@ func appendText(b []byte, q question, sym *app.Symbol, err error) []byte {
 	}
 	for i := range sym.Frames {
 		f := &sym.Frames[i]
-		switch {
-		case i > 0:
-			b = append(append(appendBlanks(b, indent), "  inlined into "...), rows.Visible(f.Function)...)
-		case f.Signature != "":
-			b = append(b, rows.Visible(f.Signature)...)
-		case f.Function != "":
-			b = append(b, rows.Visible(f.Function)...)
-		default:
-			b = append(b, "??"...)
+		name, file := f.Function, f.File
+		if i == 0 && f.Signature != "" {
+			name = f.Signature
 		}
-		b = append(appendPlace(b, "  ", f.File, f.Line), '\n')
+		if !sym.Printable {
+			name, file = rows.Visible(name), rows.Visible(file)
+		}
+		if i > 0 {
+			b = append(appendBlanks(b, indent), "  inlined into "...)
+		} else if name == "" {
+			name = "??"
+		}
+		b = append(appendVisiblePlace(append(b, name...), "  ", file, f.Line), '\n')
 	}
 	for _, alias := range sym.Aliases {
 		b = append(append(append(appendBlanks(b, indent), "  also "...), rows.Visible(alias)...), '\n')
@@ -401,10 +403,15 @@ func appendBlanks(b []byte, n int) []byte {
 
 // appendPlace writes a source position behind a name and what stands between them.
 func appendPlace(b []byte, between, file string, line int) []byte {
+	return appendVisiblePlace(b, between, rows.Visible(file), line)
+}
+
+// appendVisiblePlace is appendPlace where nothing of the file's path has to be replaced.
+func appendVisiblePlace(b []byte, between, file string, line int) []byte {
 	if file == "" {
 		return b
 	}
-	b = append(append(b, between...), rows.Visible(file)...)
+	b = append(append(b, between...), file...)
 	if line == 0 {
 		return b
 	}

@@ -117,7 +117,12 @@ after SIGTERM, 129 after SIGHUP.`,
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(optionMistake)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newRecord(), newSample(), newShow(), newSave(), newStats(), newTree(), newCompare(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newValues(), newProbes(), newCrash(), newAdvise(), newTrace(), newAttach(), newDetach(), newPack(), newKeep(), newRecorder())
+	root.AddCommand(
+		newRecord(), newSample(),
+		newShow(), newSave(), newStats(), newTree(), newCompare(), newAnnotations(), newInfo(),
+		newSymbols(), newResolve(), newSymbolize(), newValues(), newProbes(), newCrash(),
+		newAdvise(), newTrace(), newAttach(), newDetach(), newPack(), newKeep(), newRecorder(),
+	)
 	// Cobra adds these two when it runs, and the second with the output of now.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

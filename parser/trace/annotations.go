@@ -14,20 +14,21 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Annotations are no events and have no numbers: there may be a hundred million of
-// them beside a few calls, or the other way round. What is kept of them is a
-// place to read on from for each chunk that has any, and for every 4,096 of
-// them, so that chunks without annotations need not be read. Their texts stand in
-// the records themselves, each with its own: the format has no table of them.
+// Annotations are not events and have no record numbers: a log may have a hundred
+// million of them and few calls, or few of them and many calls. For each chunk
+// with annotations, and for every 4,096 annotations of a chunk, scanning keeps a
+// sample: a place at which reading can begin. So chunks without annotations need
+// not be read. Each record contains its own text, as the format has no table of
+// texts.
 
-// annotationEvery is how many annotations of a chunk lie between two samples.
+// annotationEvery is the number of annotations of a chunk between two samples.
 const annotationEvery = 4096
 
 // An annotationSample is a place in a stream just before an annotation.
 type annotationSample struct {
-	offset int64  // of the annotation's record
-	time   uint64 // of the record before
-	before int64  // how many annotations of the stream come before
+	offset int64  // of the annotation's record in the file
+	time   uint64 // of the record before it
+	before int64  // how many annotations of the stream come before it
 	chunk  int32
 }
 
@@ -46,8 +47,8 @@ func (s *stream) addAnnotation(typ wire.Type, chunk int32, offset int64, time ui
 	}
 }
 
-// passAnnotations takes in the annotations before a time that no event has followed yet.
-// It is for a log that grows: the next event may be far away.
+// passAnnotations takes in the annotations before a time, up to the next event. Scanning takes in annotations when it reads the
+// event behind them. In a log that grows that event may come much later, and the annotations should not wait for it.
 func (d *decoder) passAnnotations(limit uint64) error {
 	for {
 		b, err := d.peek()
@@ -57,7 +58,7 @@ func (d *decoder) passAnnotations(limit uint64) error {
 		first := binary.LittleEndian.Uint16(b)
 		switch typ := wire.TypeOf(first); {
 		case wire.IsEvent(first), typ == wire.Site, typ == wire.Switch, typ == wire.Left:
-			// A call site stays with its enter, as what else is about the next event.
+			// Records that belong to the next event, such as a call site, stay with it.
 			return nil
 		case typ == wire.Mark, typ == wire.Counter:
 			delta := b[2:]
@@ -71,7 +72,7 @@ func (d *decoder) passAnnotations(limit uint64) error {
 		_, err = d.other(nil, 0)
 		var bad *recordError
 		if errors.As(err, &bad) {
-			// The next reading of events finds it, too, and says so.
+			// The next reading of events comes to the same damage and reports it.
 			return nil
 		}
 		if err != nil {
@@ -80,8 +81,7 @@ func (d *decoder) passAnnotations(limit uint64) error {
 	}
 }
 
-// peek returns the next record and what follows it, as far as any record but a
-// stack is long; nil at the end of the stream.
+// peek returns the bytes at the next record: enough for any record except a STACK. It returns nil at the end of the stream.
 func (d *decoder) peek() ([]byte, error) {
 	for d.chunk < 0 || d.bufAt+int64(d.p) >= d.end {
 		if !d.nextChunk() {
@@ -96,7 +96,7 @@ func (d *decoder) peek() ([]byte, error) {
 	return d.buf[d.p : len(d.buf)+overread], nil
 }
 
-// annotationCount returns how many annotations and values of counters are known.
+// annotationCount returns the number of annotations and values of counters that were found.
 func (v *view) annotationCount() (n int64) {
 	for _, s := range v.index.streams {
 		n += s.annotationCount()
@@ -112,20 +112,19 @@ func (l *Log) AnnotationCount(int) (texts, counters int64) {
 	return texts, counters
 }
 
-// Memory of a reading of annotations in bytes, which its streams share; each has
-// room for the fixed part of any record at least.
+// Bytes of memory for reading annotations. The streams share it; each gets at least enough for the fixed part of any record.
 const (
 	annotationBytes     = 1 << 20
 	leastAnnotationRoom = 512
 	mostAnnotationRoom  = 64 << 10
 )
 
-// An annotationReader reads the annotations of one stream. It does not check what scanning
-// has checked: it never goes beyond the last annotation that was counted in a chunk.
+// An annotationReader reads the annotations of one stream. It does not repeat the checks of scanning: it stops at the last
+// annotation of a chunk that scanning has counted.
 type annotationReader struct {
 	r io.ReaderAt
 	s *stream
-	// sample is the next sample, left how many annotations lie before it.
+	// sample is the index of the next sample, and left the number of annotations before it.
 	sample int
 	left   int64
 
@@ -134,14 +133,14 @@ type annotationReader struct {
 	p    int // the next record in buf
 	end  int64
 	time uint64 // of the last record, in units
-	// What the annotation has; its text is in the file.
+	// The current annotation. Its text is read from the file when it is asked for.
 	kind   parser.AnnotationKind
 	bits   uint64
 	textAt int64
 	text   int // bytes
 }
 
-// next goes to the next annotation; it is not ok at the end.
+// next goes to the next annotation. ok is false behind the last one.
 func (m *annotationReader) next(ctx context.Context) (ok bool, err error) {
 	if m.left == 0 {
 		list := m.s.annotationSamples
@@ -175,11 +174,10 @@ func (m *annotationReader) seek(offset int64) {
 	}
 }
 
-// longestHead is the part of a record that is looked at, in bytes: a counter's
-// with a length of its own.
+// longestHead is how many bytes of a record are looked at, at most: those of a counter that has an explicit length.
 const longestHead = 18
 
-// fill reads on from the next record.
+// fill reads bytes of the file, from the next record on.
 func (m *annotationReader) fill(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -208,7 +206,7 @@ func (m *annotationReader) record(ctx context.Context) (found bool, err error) {
 		}
 	}
 	b := m.buf[m.p:]
-	// Calls first: there are many of them.
+	// Enters and leaves are skipped in a loop of their own, because there are many of them.
 	for len(b) >= 6 && b[0]&3 != 0 {
 		if b[0]&1 != 0 {
 			m.time += uint64(le.Uint16(b) >> 1)
@@ -258,7 +256,7 @@ func (m *annotationReader) record(ctx context.Context) (found bool, err error) {
 	return found, nil
 }
 
-// texts notes where in a record of a length its text lies: n bytes from at on.
+// texts notes where the text of a record lies: n bytes from at on, of a record of length bytes.
 func (m *annotationReader) texts(at, length int64, n int) {
 	m.textAt = m.at + int64(m.p) + at
 	m.text = int(max(min(int64(n), length-at), 0))
@@ -286,7 +284,7 @@ func (l *Log) Annotations(ctx context.Context, _ int, from int64, yield func(m *
 }
 
 func (v *view) annotations(ctx context.Context, r io.ReaderAt, from int64, yield func(m *parser.Annotation) bool) error {
-	// A stream is opened when the others have come to its first annotation.
+	// Reading of a stream begins only when the others have come to the time of its first annotation.
 	type start struct {
 		s      *stream
 		sample int

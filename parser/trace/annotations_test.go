@@ -19,7 +19,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// annotationText says an annotation in a line: time, thread, and what it is.
+// annotationText returns an annotation as a line: time, thread, and content.
 func annotationText(m *parser.Annotation) string {
 	value := ""
 	switch m.Kind {
@@ -33,7 +33,7 @@ func annotationText(m *parser.Annotation) string {
 	return fmt.Sprintf("%d %d %s%s", m.Time, m.Thread, m.Text, value)
 }
 
-// readAnnotations returns the annotations from a time on, a line each.
+// readAnnotations returns the annotations from a time on, each as a line.
 func readAnnotations(log parser.Annotator, from int64) ([]string, error) {
 	var list []string
 	last := int64(math.MinInt64)
@@ -125,7 +125,7 @@ type scribe struct {
 	open []int
 	now  uint64
 	want []scribbled
-	// far is how long pauses are at most, in units.
+	// far is the longest pause, in units.
 	far uint64
 }
 
@@ -143,7 +143,7 @@ func newScribe(r *rand.Rand, w *tracetest.Writer, threads int) *scribe {
 	return s
 }
 
-// write writes n records, of which some of every are annotations.
+// write writes n records. Of every ones, annotations are annotations.
 func (s *scribe) write(n, annotations, every int) {
 	for range n {
 		s.now += s.r.Uint64N(s.far + 1)
@@ -170,7 +170,7 @@ func (s *scribe) write(n, annotations, every int) {
 	}
 }
 
-// annotations returns the annotations from a time on as they should be read.
+// annotations returns the annotations from a time on that a reader should find.
 func (s *scribe) annotations(from uint64) []string {
 	slices.SortStableFunc(s.want, func(a, b scribbled) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.thread, b.thread)) })
 	var list []string
@@ -191,7 +191,7 @@ func TestAnnotationsRandom(t *testing.T) {
 		w.Clock(1000, 1000, 0, 0)
 		w.ChunkSize = 4096 << r.IntN(5)
 		s := newScribe(r, w, 1+r.IntN(4))
-		// Also next to nothing but annotations, or but calls.
+		// Some programs have almost only annotations or almost only calls.
 		s.write(r.IntN(30_000), 1, 2+r.IntN(1<<r.IntN(12)))
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
@@ -210,8 +210,8 @@ func TestAnnotationsRandom(t *testing.T) {
 	}
 }
 
-// TestAnnotationsGrow follows a program. An annotation is there soon, even if no call
-// follows it; none is lost or told twice.
+// TestAnnotationsGrow follows a program. An annotation is shown soon, even if no call
+// follows it. None is lost or shown twice.
 func TestAnnotationsGrow(t *testing.T) {
 	for seed := range uint64(soak(20)) {
 		r := rand.New(rand.NewPCG(seed, 12))
@@ -246,7 +246,7 @@ func TestAnnotationsGrow(t *testing.T) {
 			if growth.Annotations != (len(got) != before) {
 				t.Fatalf("seed %d, look %d: %+v with %d annotations after %d", seed, look, growth, len(got), before)
 			}
-			// What is older than 50 ms is there.
+			// Everything that is older than 50 ms is shown.
 			all := s.annotations(0)
 			waiting := len(all) - len(got)
 			if late := s.annotations(s.now - min(s.now, 60e6)); waiting > len(late) || !slices.Equal(got[:len(all)-len(late)], all[:len(all)-len(late)]) {
@@ -290,7 +290,7 @@ func TestAnnotationsGrow(t *testing.T) {
 	}
 }
 
-// marked writes a trace of two threads that has many annotations.
+// marked returns a trace of two threads with many annotations.
 func marked(t testing.TB) []byte {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -303,8 +303,8 @@ func marked(t testing.TB) []byte {
 	return m.Bytes
 }
 
-// TestAnnotationsDamaged cuts a file and changes bytes of it: the annotations that were
-// counted are read.
+// TestAnnotationsDamaged cuts a file and changes bytes of it. All annotations that were
+// counted can be read.
 func TestAnnotationsDamaged(t *testing.T) {
 	file := marked(t)
 	for n := wire.HeaderSize; n <= len(file); n += 1 + len(file)/soak(1000) {
@@ -324,8 +324,8 @@ func TestAnnotationsDamaged(t *testing.T) {
 	}
 }
 
-// TestAnnotationsChanged reads a file whose records have changed since it was opened:
-// there is an error or an end, and no other harm.
+// TestAnnotationsChanged reads a file whose records have changed since it was opened.
+// Reading ends, with or without an error, and does no other harm.
 func TestAnnotationsChanged(t *testing.T) {
 	file := marked(t)
 	failed := 0

@@ -10,14 +10,13 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Calls by themselves.
+// Reading calls without events.
 //
-// A decoder has a stack, since a short leave does not say which call it ends. Who wants
-// calls and not events is given these by it: decoding and pairing is one pass with one
-// branch that no processor can predict, instead of two, and no stream waits for another.
+// A decoder keeps a stack of open calls anyway, because a short leave does not say which call it ends. So it can pair enters with
+// leaves while it decodes. That is quicker than to decode events first and to pair them then: a record costs one branch that
+// the processor cannot predict instead of two, and no stream has to wait for another.
 
-// A part has so many samples of a stream at most, and fewer where the log would have less than so
-// many parts.
+// A part has at most mostPartSamples samples of a stream. It has fewer if the log would otherwise have less than leastParts parts.
 const (
 	mostPartSamples = 32
 	leastParts      = 128
@@ -47,7 +46,7 @@ func (l *Log) Calls(records int64) parser.CallSource {
 		}
 		c.streams = append(c.streams, s)
 	}
-	// Streams of one thread id are threads one after the other.
+	// Several streams with one thread id are threads that ran one after the other.
 	byThread := slices.Clone(c.streams)
 	slices.SortStableFunc(byThread, func(a, b *stream) int {
 		return cmp.Or(cmp.Compare(uint32(a.thread), uint32(b.thread)), cmp.Compare(a.first, b.first))
@@ -78,16 +77,16 @@ func (c *callSource) Reader(describe func(address uint64, space uint16) parser.C
 	return r
 }
 
-// A calledAddress is an address that calls have.
+// A calledAddress is a function's address, as records have it and as the caller describes it.
 type calledAddress struct {
 	frame
 	parser.CallAddress
 }
 
-// callCacheBits is more than cacheBits: each address that shares its place costs a look-up in a map.
+// callCacheBits is larger than cacheBits, because here a second address with the same place in the cache costs a look-up in a map.
 const callCacheBits = 11
 
-// A cachedCall is what the first four bytes of a short enter mean; they are not 0.
+// A cachedCall is the decoded form of a short enter, of which record is the first four bytes. These are never 0.
 type cachedCall struct {
 	record, number, id, group uint32
 	marks                     uint8
@@ -102,19 +101,19 @@ type callReader struct {
 
 	d     *decoder
 	bytes []byte // of the mapped file, while something is read
-	to    int64  // where the part ends
-	// cache has what short enters mean as long as windows and epoch are these.
+	to    int64  // the event behind the part's last
+	// cache has decoded short enters. It is valid while the decoder's windows and epoch equal windows and epoch.
 	cache   [1 << callCacheBits]cachedCall
 	windows [wire.Windows]window
 	epoch   int
 	segment int // of the clock
-	// frames are the open calls, after one that stands for none, of which base were open
-	// when the part began. kept is how many were open all through the last Next.
+	// frames are the open calls. Element 0 stands for no call. base calls were open when the part began, and are still open. kept
+	// calls stayed open during the last Next.
 	frames     []parser.OpenFrame
 	base, kept int
-	open       []int32 // how many calls of a group + 1 are
-	// An event ends pops calls at a time, of which the last was left with a leave if
-	// closes, and then enters a call, if push.
+	open       []int32 // element g+1 is the number of open calls of group g
+	// The event that other has decoded: pops calls end at the time at. closes says that a leave ends the last of these. push
+	// says that a call of the address with the number pushed begins then.
 	pops         int
 	at           int64
 	closes, push bool
@@ -141,7 +140,7 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 	clear(r.open)
 	for _, f := range d.frames {
 		if f == (frame{}) {
-			return false // a call whose address is not known
+			return false // the address of an open call is not known
 		}
 		r.enter(r.number(f), 0)
 	}
@@ -150,11 +149,11 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 	return true
 }
 
-// renew forgets what short enters mean.
+// renew empties the cache.
 func (r *callReader) renew() {
 	r.windows, r.epoch = r.d.windows, r.d.epoch
 	clear(r.cache[:])
-	r.cache[0].record = 1 // which no enter has: the place is that of padding, whose first bytes are 0
+	r.cache[0].record = 1 // no enter: padding, whose bytes are 0, must not find an entry at its place
 }
 
 // number returns the number of an address and space.
@@ -172,7 +171,7 @@ func (r *callReader) number(f frame) uint32 {
 	return n
 }
 
-// enter puts a call on the stack.
+// enter pushes a call on the stack.
 func (r *callReader) enter(number uint32, at int64) {
 	a := &r.addresses[number]
 	n := &r.open[a.Group+1]
@@ -206,7 +205,7 @@ func (r *callReader) Next(calls []parser.Call) (n int, ended *parser.EndedFrame,
 	return n, ended, ok && fault == nil
 }
 
-// read is Next.
+// read does what Next does, while the file is mapped.
 func (r *callReader) read(calls []parser.Call) (n int, ended *parser.EndedFrame, ok bool) {
 	for n < len(calls) {
 		if r.pops > 0 {
@@ -246,7 +245,7 @@ func (r *callReader) read(calls []parser.Call) (n int, ended *parser.EndedFrame,
 	return n, nil, true
 }
 
-// pop takes the innermost call from the stack.
+// pop removes the innermost call from the stack and returns it.
 func (r *callReader) pop() parser.Call {
 	top := len(r.frames) - 1
 	f := &r.frames[top]
@@ -264,17 +263,18 @@ func (r *callReader) pop() parser.Call {
 	return c
 }
 
-// mostShorts is how many short records are read at once, at most.
+// mostShorts is the largest number of short records in a stretch.
 const mostShorts = 1024
 
-// A stretch is what can be read at once: within it no time leaves the segment of the clock, and no bound cuts one.
+// A stretch is a part of the decoder's buffer that can be read in a tight loop: all times in it belong to one segment of the
+// clock, and the segment's bound changes none of them.
 type stretch struct {
-	b []byte // the decoder's buffer, and what may be looked at behind it
-	// last is behind where the last record begins.
+	b []byte // the decoder's buffer, with overread bytes behind its end
+	// Records of the stretch begin before last.
 	last int
-	// Times count from the segment's begin, which is units, and are before limit.
+	// Times in the stretch count from units, the beginning of the clock's segment, and are less than limit.
 	units, limit uint64
-	// What turns them into nanoseconds, as segment.span does.
+	// The numbers by which segment.span converts them to nanoseconds.
 	rate     uint64
 	zero     int64
 	up, down uint
@@ -311,12 +311,12 @@ func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok b
 	// An event has two bytes at least, so there are no more than may be.
 	s.last = min(s.last, d.p+min(mostShorts, most)*wire.ShortLeaveSize)
 	s.units, s.limit = c.units, limit-c.units
-	s.rate, s.zero, s.up, s.down = c.rate, c.ns, (64-c.shift)&63, c.shift&63 // a shift of 0 says that hi is 0
+	s.rate, s.zero, s.up, s.down = c.rate, c.ns, (64-c.shift)&63, c.shift&63 // with a shift of 0, hi is 0, so up does not matter
 	return s, true
 }
 
-// shorts reads short enters and leaves of a stretch until there is no more room for calls, or, which it
-// reports, something comes that needs more looking at.
+// shorts reads short enters and leaves of a stretch. It ends when calls is full, or when a record comes that has to be decoded by
+// other; stopped reports the second.
 func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d := r.d
 	r.frames = slices.Grow(r.frames, mostShorts)
@@ -366,7 +366,7 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped boo
 		marks := frames[top].Marks | enter.marks
 		o := &open[enter.group+1]
 		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last && n < len(calls) {
-			// The call makes none, as most do: it need not come to the stack.
+			// The next record ends this call, as it does for most calls: then the call need not be pushed.
 			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
 				p += wire.ShortLeaveSize
 				time = t
@@ -388,27 +388,27 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped boo
 		*o++
 	}
 	stopped = p < last && n < len(calls)
-	// Each call that was entered is open or has ended.
+	// n calls have ended, with two events each; top-before calls are open, with one event each.
 	d.ordinal += int64(2*n + top - before)
 	d.p, d.time = p, time+s.units
 	r.settle(frames[:top+1], lowest)
 	return n, stopped
 }
 
-// settle makes the stack what a stretch has left, of which the lowest calls were open all through.
+// settle sets the stack behind a stretch. The lowest calls of it stayed open during the stretch.
 func (r *callReader) settle(frames []parser.OpenFrame, lowest int) {
 	d := r.d
 	r.frames = frames
 	r.kept = min(r.kept, lowest)
-	// The decoder's stack is only looked at where this ends.
+	// The decoder's own stack is only needed between stretches, so it is brought up to date here.
 	d.frames = d.frames[:min(lowest, len(d.frames))]
 	for i := 1 + len(d.frames); i < len(frames); i++ {
 		d.frames = append(d.frames, r.addresses[frames[i].Number].frame)
 	}
 }
 
-// remember finds out what the enter means that v begins with, unless it is none or its window
-// is not set.
+// remember decodes the short enter in v's first bytes into enter. It returns false if they are no enter, or if its window is not
+// set.
 func (r *callReader) remember(enter *cachedCall, v uint64) bool {
 	w := &r.d.windows[wire.EnterWindow(v)]
 	if v&2 == 0 || !w.set {
@@ -420,8 +420,7 @@ func (r *callReader) remember(enter *cachedCall, v uint64) bool {
 	return true
 }
 
-// other decodes what comes next, up to one event, in the decoder's own way, and reports
-// whether it is what a call reader knows.
+// other has the decoder decode the next records, up to one event. It reports whether a call reader can handle that event.
 func (r *callReader) other() bool {
 	d := r.d
 	first := d.ordinal == 0

@@ -11,7 +11,7 @@ import (
 	"logparser/parser/trace/tracetext"
 )
 
-// An openCall is a call that has not ended, as the plain way of pairing knows it.
+// An openCall is an open call of the plain way of pairing.
 type openCall struct {
 	address   uint64
 	space     uint16
@@ -23,7 +23,7 @@ type openCall struct {
 	before    bool // entered before the part
 }
 
-// describeCall gives addresses ids, some groups in which several share one, and marks.
+// describeCall gives ids, groups and marks to addresses. Some addresses share a group.
 func describeCall(address uint64, space uint16) parser.CallAddress {
 	id := uint32(address)<<1 | uint32(space&1)
 	a := parser.CallAddress{ID: id, Group: id / 64 % 7, Marks: 1 << (id / 64 % 8)}
@@ -49,8 +49,8 @@ func (p *pairedCalls) enter(e *parser.Event) {
 	p.stack = append(p.stack, c)
 }
 
-// leave returns what ends with a leave, the innermost call first, and the calls that were entered before
-// the part apart from the others.
+// leave returns the calls that end with a leave, the innermost first. It returns calls that were entered before the part
+// separately.
 func (p *pairedCalls) leave(e *parser.Event) (ended []parser.Call, before []parser.EndedFrame) {
 	i := len(p.stack) - 1
 	for i >= 0 && (p.stack[i].address != e.Address || p.stack[i].space != e.Space) {
@@ -78,7 +78,7 @@ func (p *pairedCalls) leave(e *parser.Event) (ended []parser.Call, before []pars
 	return ended, before
 }
 
-// randomLimits returns limits that some calls of random programs are within.
+// randomLimits returns limits that some calls of random programs meet.
 func randomLimits(r *rand.Rand) parser.CallLimits {
 	l := parser.NoCallLimits()
 	if r.IntN(3) == 0 {
@@ -101,7 +101,7 @@ type leftOut struct {
 	calls  int
 }
 
-// skip returns the calls from the next that has to be given, or is, on.
+// skip returns the calls of want from the next one that must be given or is given.
 func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
 	for ; len(want) > 0 && (given == nil || want[0] != *given); want = want[1:] {
 		c := &want[0]
@@ -117,7 +117,7 @@ func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
 	return want
 }
 
-// holdPart reads a part, in pieces of any length, and holds it against events of its thread.
+// holdPart reads a part in pieces of random length, and compares it with the events of its thread.
 func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *parser.CallPart, events []parser.Event, out *leftOut) {
 	p.t.Helper()
 	for i := range p.stack {
@@ -186,7 +186,7 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 	hold()
 }
 
-// TestCalls reads the calls of each thread by themselves, part by part, and holds them against its events.
+// TestCalls reads the calls of each thread, part by part, and compares them with its events.
 func TestCalls(t *testing.T) {
 	read, limited := 0, 0
 	defer trace.SetWantedSample(50)()
@@ -241,7 +241,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallsPadding has padding where the first bytes of an enter may be.
+// TestCallsPadding has padding where an enter may be.
 func TestCallsPadding(t *testing.T) {
 	file, err := tracetext.Load(strings.NewReader(`
 file
@@ -278,8 +278,8 @@ leave +1
 	}
 }
 
-// TestNoCalls has logs whose calls have to be paired: handlers interrupt, and a thread's id is used twice
-// at a time.
+// TestNoCalls has logs whose calls cannot be read without events: handlers interrupt threads, and two threads have the same id
+// at the same time.
 func TestNoCalls(t *testing.T) {
 	for name, p := range map[string]tracetest.Program{
 		"handlers":     {Threads: 2, Events: 5000, Functions: 20, Enters: 50, Far: 1, Handler: 10},

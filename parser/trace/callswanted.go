@@ -9,21 +9,21 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Calls of which few are wanted.
+// Reading calls of which few are wanted.
 //
-// Where the limits of a reader leave few calls, going over records need not depend on which kind comes
-// next: what an enter does is done for every record above the top of the stack, where it is of no use, and what a leave
-// does comes to 0 for an enter. The only branch that a processor cannot predict is the one for a call that is wanted.
+// If the limits of a reader want few calls, it goes over records without a branch on their kind. For every record it writes an
+// enter above the top of the stack, which has no effect if the record is a leave. For every record it computes what a leave would
+// add, which is 0 if the record is an enter. The processor then fails to predict a branch only where a call is wanted.
 
-// wanted is which calls a reader is asked for.
+// wanted says which calls a reader is asked for.
 type wanted struct {
 	parser.CallLimits
 	limited bool
-	// callers is the depth of the innermost open call that a call which was given was made in, -1 for none
-	// and where callers are not asked for.
+	// callers is the depth of the innermost open call in which a call was made that the reader has given. It is -1 if there is
+	// none, or if callers are not asked for.
 	callers int
-	// seen are the calls that were gone over, found those of them that were given, until as many were seen as
-	// tell whether few are wanted; all is of how many events all calls are given, since too many were.
+	// seen counts the calls of the current sample, and found those of them that were given. all is the number of events of which
+	// all calls are given, because a sample has shown that many are wanted.
 	seen, found int
 	all         int64
 }
@@ -36,36 +36,36 @@ func (r *callReader) Limit(l parser.CallLimits) {
 }
 
 const (
-	// deepestWanted is how many calls may be open: of a deep stack all calls are given.
+	// deepestWanted bounds the stack: while more calls are open, all calls are given.
 	deepestWanted = 256
-	// Few are wanted where less than one call of manyWanted is.
+	// Few calls are wanted if less than one of manyWanted is.
 	manyWanted = 6
-	// Where more are, all calls of as many events are given as wantedPause samples have calls.
+	// wantedPause is how many samples long all calls are given after a sample with many wanted ones.
 	wantedPause = 32
 )
 
-// wantedSample is how many calls of a part are gone over before it is asked whether few were wanted. It is asked for each
-// part, so that which calls are given does not depend on the parts that a reader had before. A variable for tests.
+// wantedSample is the number of calls in a sample, after which the reader decides whether few calls are wanted. Each part begins
+// with a new sample, so that the calls given for a part do not depend on the parts before. It is a variable for tests.
 var wantedSample = 1 << 10
 
 // begin begins a part.
 func (w *wanted) begin() { w.callers, w.seen, w.found, w.all = -1, 0, 0, 0 }
 
-// given notes that a call was given with so many frames left.
+// given notes that a call was given; frames is the length of the stack then.
 func (w *wanted) given(frames int) {
 	if w.Callers {
 		w.callers = frames - 2
 	}
 }
 
-// stretches reads the next stretch, as shorts does.
+// stretches reads the next stretch in the way that suits how many calls are wanted. It returns what shorts does.
 func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	s, ok := r.d.stretch(r.v.clock, &r.segment, int(min(mostShorts, r.to-r.d.ordinal)))
 	if !ok {
 		return 0, true
 	}
 	w := &r.wanted
-	// Where a time has room for them the bits that span takes of a product are its high ones.
+	// If no bits are lost by shifting times to the left first, the high word of the product is the time in nanoseconds.
 	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
 	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted || !high {
@@ -90,18 +90,18 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	return n, stopped
 }
 
-// A sparseFrames is open calls in columns, of which element 0 stands for none.
+// sparseFrames are open calls, in columns. Element 0 stands for no call.
 type sparseFrames struct {
 	enter, children [sparseMask + 1]int64
-	// record has the first four bytes of enters in the stretch, 0 for calls of before.
+	// record has the first four bytes of an enter in the stretch. It is 0 for calls that were open before.
 	record [sparseMask + 1]uint32
 }
 
-// sparseMask has all bits, so that no place has to be checked, and room for the calls that may be open and those that a stretch may
-// enter besides.
+// sparseMask is one less than the length of the columns, a power of two: masking an index replaces the check of its bounds. There
+// is room for the calls that may be open and for those that a stretch may add.
 const sparseMask = 1<<10 - 1
 
-// few is shorts where few calls are wanted.
+// few does what shorts does, for few wanted calls.
 func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d, w := r.d, &r.wanted
 	if r.sparse == nil {
@@ -124,7 +124,7 @@ func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) 
 	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
 		leave := v & 1
-		enters := leave - 1 // all bits for an enter
+		enters := leave - 1 // all bits are set for an enter, none for a leave
 		t := time + wire.EnterDelta(v)&enters + wire.LeaveDelta(v)&^enters
 		if known&(1<<(v&31)) == 0 || top-int(leave) < base || t >= limit {
 			break
@@ -134,7 +134,7 @@ func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) 
 		high, _ := bits.Mul64(t<<up, rate)
 		duration := (int64(high) - f.enter[top&sparseMask]) &^ int64(enters)
 		f.children[(top-int(leave))&sparseMask] += duration
-		// Each of these is negative where the call is within a limit, the first for leaves alone.
+		// Each factor is negative if the call is within a limit; the first one never is for an enter.
 		within := (shortest - duration - int64(leave)) & (int64(top) - deepest)
 		if within|(int64(top)-callers)&^int64(enters) < 0 {
 			r.give(&calls[n], top, duration, zero)
@@ -157,7 +157,8 @@ func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) 
 	return n, stopped
 }
 
-// knownRecords has bits for the lowest five of enters in windows that are set, and of leaves.
+// knownRecords returns a set of the lowest five bits of records. It contains those of all short leaves, and those of short enters
+// whose window is set.
 func (d *decoder) knownRecords() uint64 {
 	const leaves = 0xaaaaaaaa
 	known := uint64(leaves)
@@ -169,7 +170,7 @@ func (d *decoder) knownRecords() uint64 {
 	return known
 }
 
-// cached returns what an enter means that v begins with, whose window is set.
+// cached returns the decoded form of the short enter in v's first bytes. Its window must be set.
 func (r *callReader) cached(v uint64) *cachedCall {
 	enter := &r.cache[uint32(v)*0x9e3779b1>>(32-callCacheBits)]
 	if enter.record != uint32(v) {
@@ -178,7 +179,7 @@ func (r *callReader) cached(v uint64) *cachedCall {
 	return enter
 }
 
-// sparseNumber returns the number of the address of the call that is element i of the sparse frames.
+// sparseNumber returns the number of the address of call i of the sparse frames.
 func (r *callReader) sparseNumber(i int) uint32 {
 	if record := r.sparse.record[i&sparseMask]; record != 0 {
 		return r.cached(uint64(record)).number
@@ -186,7 +187,7 @@ func (r *callReader) sparseNumber(i int) uint32 {
 	return r.frames[i].Number
 }
 
-// give makes a call of the top of the sparse frames, whose times count from zero.
+// give fills in the call at the top of the sparse frames. Their times count from zero.
 func (r *callReader) give(c *parser.Call, top int, duration, zero int64) {
 	f := r.sparse
 	a := &r.addresses[r.sparseNumber(top)]
@@ -199,7 +200,7 @@ func (r *callReader) give(c *parser.Call, top int, duration, zero int64) {
 	}
 }
 
-// takeFrames makes the stack what a stretch has left in the sparse frames, whose times count from zero.
+// takeFrames sets the stack behind a stretch from the sparse frames. Their times count from zero.
 func (r *callReader) takeFrames(top int, zero int64) {
 	f := r.sparse
 	frames := slices.Grow(r.frames, max(top+1-len(r.frames), 0))[:top+1]
@@ -222,7 +223,8 @@ func (r *callReader) takeFrames(top int, zero int64) {
 	r.settle(frames, lowest)
 }
 
-// fewMarked is few where calls are wanted by what they were made in, so that the address of each enter matters.
+// fewMarked does what few does, for limits that depend on the marks of open calls. For these it has to look up the address of
+// each enter.
 func (r *callReader) fewMarked(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d, w := r.d, &r.wanted
 	r.frames = slices.Grow(r.frames, mostShorts+1)
@@ -282,7 +284,7 @@ func (r *callReader) fewMarked(s *stretch, calls []parser.Call) (n int, stopped 
 	return n, stopped
 }
 
-// inGroup reports whether one of some open calls is of a group.
+// inGroup reports whether an open call belongs to a group.
 func inGroup(open []parser.OpenFrame, group uint32) bool {
 	for i := range open {
 		if open[i].Group == group {
@@ -292,8 +294,8 @@ func inGroup(open []parser.OpenFrame, group uint32) bool {
 	return false
 }
 
-// countShorts counts the short records up to place p in the buffer, after which so many calls more are open. The bytes
-// and the calls say how many leaves there were.
+// countShorts counts the short records up to place p in the buffer. more is how many calls more are open there. The number of
+// enters and that of leaves follow from more and from the number of bytes.
 func (d *decoder) countShorts(p, more int) {
 	left := (p - d.p - wire.ShortEnterSize*more) / (wire.ShortEnterSize + wire.ShortLeaveSize)
 	d.ordinal += int64(2*left + more)

@@ -6,8 +6,8 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Check implements [parser.Checker]. The file may lose what lies behind the last
-// record: the recorder trims it when the program ends.
+// Check implements [parser.Checker]. A file that has lost bytes behind its last record is no error, because the recorder cuts
+// those off when the program ends.
 func (l *Log) Check() error {
 	l.growing.Lock()
 	defer l.growing.Unlock()

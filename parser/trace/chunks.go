@@ -18,31 +18,30 @@ type walker struct {
 	r    io.ReaderAt
 	size int64
 	head wire.Header
-	// ok says that the header's checksum is right.
+	// ok says that the file header's checksum is right.
 	ok bool
 
 	// at is where the next chunk should begin.
 	at int64
-	// growing says that the file was read once already.
+	// growing says that the file was walked over before.
 	growing bool
 
 	process []chunk
 	strands *strands
 	byID    map[streamID]*stream
 	all     []*stream // in the order in which they were found
-	// open has the first chunk of a stream that may have grown since it was
-	// looked at; openProcess is that of the process chunks.
+	// open has the index of each stream's first chunk that may have grown since
+	// the walk passed it. openProcess is the same for process chunks.
 	open        map[*stream]int
 	openProcess int
 
 	damage      []parser.Damage
 	damageBytes int64
-	// unknown are the chunks of unknown kinds, unmade those that were being made.
+	// unknown are chunks of unknown kinds, and unmade chunks that the recorder was just making.
 	unknown, unmade left
 }
 
-// left is places of the file that were left out: how many, their bytes, and the
-// offset of the first.
+// left counts parts of the file that were left out. n is their number, bytes their size, and first the offset of the first one.
 type left struct{ n, bytes, first int64 }
 
 func (l *left) add(at, bytes int64) {
@@ -73,13 +72,12 @@ func (w *walker) measure() error {
 	return nil
 }
 
-// errShorter says that the file has become shorter than it was when it was
-// measured, which it was again: a program that ends cuts off what it had
-// allocated in advance.
+// errShorter says that the file has become shorter, and that the walker has its
+// new size. That is no damage: a program that ends cuts off the bytes that it
+// had allocated in advance.
 var errShorter = message.New("the file has become shorter")
 
-// readAt fills b with the bytes from an offset on, which were there when the
-// file was measured.
+// readAt fills b with the bytes at an offset. They must lie within the file's measured size.
 func (w *walker) readAt(b []byte, at int64) error {
 	n, err := w.r.ReadAt(b, at)
 	if n == len(b) {
@@ -103,9 +101,8 @@ func (w *walker) hurtf(offset, n int64, pattern string, args ...any) {
 	}
 }
 
-// header reads the file's header. Without a sound one the chunks can be read
-// nevertheless. The file is measured after that, because it is made longer
-// before the header says so.
+// header reads the file's header. If the header is damaged, the chunks can still be read. The file is measured
+// after the header was read: the recorder makes the file longer first and changes the header then.
 func (w *walker) header() (wire.Header, error) {
 	w.ok = false
 	b := make([]byte, wire.HeaderSize+wire.ChunkHeaderSize)
@@ -137,7 +134,7 @@ func (w *walker) header() (wire.Header, error) {
 	return h, w.measure()
 }
 
-// walk goes from chunk to chunk.
+// walk goes from chunk to chunk and takes them in.
 func (w *walker) walk(ctx context.Context) error {
 	if w.byID == nil {
 		w.byID, w.open = make(map[streamID]*stream), make(map[*stream]int)
@@ -158,7 +155,7 @@ func (w *walker) walk(ctx context.Context) error {
 		h, err := wire.ParseChunkHeader(b[:], w.head.Granularity)
 		if err != nil {
 			if w.growing && w.head.State == wire.StateRecording && allZero(b[:4]) {
-				// It may be a chunk yet.
+				// The recorder may be making a chunk here.
 				return nil
 			}
 			next, zeros, err2 := w.find(ctx, (at/granularity+1)*granularity)
@@ -167,7 +164,7 @@ func (w *walker) walk(ctx context.Context) error {
 			}
 			unmade := allZero(b[:4])
 			if unmade {
-				// It may have been made meanwhile.
+				// The recorder may have made the chunk meanwhile.
 				if err := w.readAt(b[:], at); err != nil && err != errShorter {
 					return err
 				} else if _, again := wire.ParseChunkHeader(b[:], w.head.Granularity); err == nil && again == nil {
@@ -210,13 +207,12 @@ func (w *walker) walk(ctx context.Context) error {
 	return nil
 }
 
-// find returns the offset of the next valid chunk header from an offset on, or
-// the file's size, and whether there are only zeros from that offset to there.
+// find returns the offset of the next valid chunk header from at on, or the file's size if there is none. zeros says that all
+// bytes from at to there are 0.
 func (w *walker) find(ctx context.Context, at int64) (next int64, zeros bool, err error) {
 	zeros = true
 	granularity := int64(w.head.Granularity)
-	// The next header is near most often. A piece is a whole number of places
-	// for one.
+	// Mostly the next header is near, so the first piece is small. A piece is a multiple of the granularity, at which headers lie.
 	var buf []byte
 	for piece := max(16<<10, granularity); at < w.size; piece = min(2*piece, wire.MaxGranularity) {
 		if err := ctx.Err(); err != nil {
@@ -258,7 +254,7 @@ func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 		c.used = most
 	}
 	if c.end() > w.size {
-		// The chunk may be younger than the size.
+		// The chunk may have been made after the file was measured.
 		if err := w.measure(); err != nil {
 			return err
 		}
@@ -336,15 +332,14 @@ func (w *walker) sort() {
 	}
 }
 
-// refresh reads again how much of the chunks is used that may have grown, and
-// reports whether that changed for any. It is called after the walk, because a chunk
-// is certain to be complete only once the next one of its stream exists, which it may
-// not have done when the walk passed it.
+// refresh reads again how many bytes are used in chunks that may have grown, and reports whether any has changed. It is called
+// after the walk. A chunk is certainly complete only if the next chunk of its stream exists, and that one may have been made after
+// the walk had passed this one.
 func (w *walker) refresh() (changed bool, err error) {
 	look := func(c *chunk) (closed bool, err error) {
 		var b [wire.ChunkHeaderSize]byte
-		// A chunk is closed after its last record was counted: what is read
-		// together with that may be older.
+		// The recorder counts the last record first and closes the chunk then. A count that
+		// was read together with the closed state may be older, so it is read twice.
 		for range 2 {
 			if _, err := w.r.ReadAt(b[:], c.offset); err != nil {
 				return false, message.Errorf("offset %d: %w", c.offset, shrunk(err))
@@ -383,7 +378,7 @@ func (w *walker) refresh() (changed bool, err error) {
 			delete(w.open, s)
 		}
 	}
-	// What was kept for a report of a crash may have got one.
+	// A crash may have been written into a chunk that was reserved for it.
 	for i, n := 0, 0; i < min(w.openProcess, len(w.process)) && n < maxCrashes; i++ {
 		if w.process[i].used > 0 {
 			continue
@@ -404,7 +399,7 @@ func (w *walker) refresh() (changed bool, err error) {
 
 func bySequence(a, b chunk) int { return cmp.Compare(a.sequence, b.sequence) }
 
-// gap notes that process chunks before one are missing.
+// gap notes missing process chunks before chunk i.
 func (p *process) gap(chunks []chunk, i int) {
 	expected := uint32(0)
 	if i > 0 {

@@ -13,12 +13,10 @@ import (
 	"logparser/timeparse"
 )
 
-// maxTime bounds times in units and in nanoseconds, so that sums of two never
-// overflow an int64. Nothing that a program recorded comes near it.
+// maxTime bounds times in units and in nanoseconds, so that the sum of two never overflows an int64. Real times are far smaller.
 const maxTime = 1 << 61
 
-// apart is how far two calibrations must be apart to say what the rate is, in
-// nanoseconds.
+// apart is the least distance, in nanoseconds, of two calibrations from which a rate is computed.
 const apart = 1e6
 
 // A calibration is a CLOCK record.
@@ -30,21 +28,20 @@ type calibration struct {
 	ahead int32
 }
 
-// local is the local time of the recorded program, if wall is known.
+// local returns the local time of the recorded program. wall must be known.
 func (p *calibration) local() time.Time {
 	return time.Unix(0, p.wall).UTC().Add(time.Duration(p.ahead) * time.Second)
 }
 
-// A clock relates units to nanoseconds: linearly between two calibrations,
-// outside at the rate of the nearest two, or at the nominal rate.
+// A clock converts units to nanoseconds. Between two calibrations it interpolates. Before the first and behind the last it uses
+// the rate of the nearest two, or the nominal rate if there are no two.
 type clock struct {
 	points   []calibration // by rising units and ns
 	segments []segment     // by rising units; the first also holds before it
 	rate     uint64        // nominal units a second
 }
 
-// A segment says that from units on the time is ns and grows by rate / 2^shift
-// nanoseconds a unit, but not beyond end.
+// A segment is a linear part of a clock: at units the time is ns, and it grows by rate / 2^shift nanoseconds a unit, up to end.
 type segment struct {
 	units   uint64
 	ns, end int64
@@ -52,8 +49,8 @@ type segment struct {
 	shift   uint
 }
 
-// newClock makes a clock of calibrations in any order. Those that run
-// backwards are left out and counted. Without any, time 0 is at begin.
+// newClock makes a clock from calibrations in any order. It leaves out those that run backwards, and returns their number.
+// Without calibrations, time 0 is at begin.
 func newClock(points []calibration, begin, rate uint64) (c *clock, dropped int) {
 	if rate == 0 {
 		rate = 1e9
@@ -97,8 +94,7 @@ func newClock(points []calibration, begin, rate uint64) (c *clock, dropped int) 
 	return c, dropped
 }
 
-// extend returns a clock that has further calibrations and that says the same
-// of times before from.
+// extend returns a clock with further calibrations. It converts times before from as c does.
 func (c *clock) extend(points []calibration, from uint64) *clock {
 	if from == noLimit || len(points) == 0 {
 		return c
@@ -134,11 +130,10 @@ func (c *clock) extend(points []calibration, from uint64) *clock {
 	return e
 }
 
-// newSegment makes a segment that passes ns nanoseconds in units units, both
-// below 2^62.
+// newSegment makes a segment in which ns nanoseconds pass in units units. Both are below 2^62.
 func newSegment(from uint64, at, end int64, ns, units uint64) segment {
 	s := segment{units: from, ns: at, end: end}
-	// rate = ns << shift / units in as many bits as fit.
+	// rate is ns << shift / units, with the largest shift for which it fits.
 	s.shift = 63
 	for s.shift > 0 && ns>>(63-s.shift) >= units {
 		s.shift--
@@ -154,7 +149,7 @@ func (s *segment) at(units uint64) int64 {
 	return min(s.end, s.ns+s.span(units-s.units))
 }
 
-// convert turns the times of events, which rise, from units to nanoseconds.
+// convert changes the times of events from units to nanoseconds. The times must rise.
 func (s *segment) convert(events []parser.Event) {
 	if len(events) == 0 {
 		return
@@ -165,9 +160,9 @@ func (s *segment) convert(events []parser.Event) {
 		}
 		return
 	}
-	// No bound cuts the last time, and so none of them.
+	// The bound does not change the last time, so it changes none.
 	units, rate, ns := s.units, s.rate, s.ns
-	up, down := (64-s.shift)&63, s.shift&63 // a shift of 0 says that hi is 0
+	up, down := (64-s.shift)&63, s.shift&63 // with a shift of 0, hi is 0, so up does not matter
 	for i := range events {
 		e := &events[i]
 		hi, lo := bits.Mul64(uint64(e.Time)-units, rate)
@@ -175,7 +170,7 @@ func (s *segment) convert(events []parser.Event) {
 	}
 }
 
-// linear reports whether no bound cuts the times from first to last.
+// linear reports whether the segment's bound changes no time from first to last.
 func (s *segment) linear(first, last uint64) bool {
 	return first >= s.units && s.at(last) != s.end && s.span(last-s.units) != maxTime
 }
@@ -189,16 +184,16 @@ func (s *segment) span(units uint64) int64 {
 	return int64(min(n, maxTime))
 }
 
-// at returns the nanoseconds at a time in units.
+// at converts a time in units to nanoseconds.
 func (c *clock) at(units uint64) int64 { return c.segments[c.find(units)].at(units) }
 
-// find returns the segment of a time.
+// find returns the index of the segment of a time.
 func (c *clock) find(units uint64) int {
 	return max(0, sort.Search(len(c.segments), func(i int) bool { return c.segments[i].units > units })-1)
 }
 
-// wall relates nanoseconds to the local time of the recorded program, which it
-// takes from the first calibration: so differences of local times are durations.
+// wall converts nanoseconds to the local time of the recorded program. It takes the local time from the first calibration only,
+// so that differences of local times are durations.
 func (c *clock) wall() timeparse.Clock {
 	for i := range c.points {
 		if p := &c.points[i]; p.wall != 0 {
@@ -209,15 +204,13 @@ func (c *clock) wall() timeparse.Clock {
 }
 
 const (
-	// leastStep is by how much the local time must have changed against the
-	// system's monotonic clock to be spoken of.
+	// leastStep is the least change of the local time, against the monotonic clock, that a note tells of.
 	leastStep = time.Second
 	maxSteps  = 20
 )
 
-// steps says where calibrations have another local time than wall makes of their
-// nanoseconds: the monotonic clock stands while a machine sleeps, and the other is
-// set by people and by the end of summer.
+// steps returns notes about calibrations whose local time differs from the one that wall computes. There are two reasons: the
+// monotonic clock stops while a machine sleeps, and the local time is set by people and changes with summer time.
 func (c *clock) steps(wall timeparse.Clock) (notes []message.Text) {
 	if !wall.HasWall {
 		return nil

@@ -27,10 +27,10 @@ func (p *process) crash(time uint64, body []byte) error {
 		return nil
 	}
 	c := crash{time: time}
-	// The buffer of body is used again.
+	// The caller uses the buffer of body again, so the crash needs a copy.
 	err := wire.ParseBody(bytes.Clone(body), &c.Crash)
 	if err == nil || len(c.Registers) > 0 {
-		// Views share the list.
+		// Views share the list, so it is copied when it grows.
 		p.crashes = append(p.crashes[:len(p.crashes):len(p.crashes)], c)
 	}
 	return err
@@ -46,14 +46,15 @@ func (l *Log) Crashes(int) []parser.Crash {
 	return list
 }
 
-// Registers of a record, in its order, that unwinding starts from.
+// crashRegisters says for each machine how many registers a record has, which of them are the instruction pointer and the stack
+// pointer, and how many bytes each has.
 var crashRegisters = map[parser.Machine]struct{ count, ip, sp, size int }{
 	parser.X86_64: {18, 16, 7, 8},
 	parser.X86:    {10, 8, 4, 4},
 	parser.ARM64:  {34, 32, 31, 8},
 }
 
-// crash makes of a record what readers of any log understand.
+// crash converts a record to the form that all log formats share.
 func (v *view) crash(r *crash) parser.Crash {
 	c := parser.Crash{Time: v.clock.at(r.time), Thread: uint32(r.Thread), Name: r.Name, Kind: parser.CrashKind(r.Kind), Code: r.Code, Detail: r.Detail,
 		Address: uint64(r.Address), AddressKnown: r.Flags&wire.CrashAddressKnown != 0, Access: parser.Access(r.Access),
@@ -79,7 +80,7 @@ func (v *view) crash(r *crash) parser.Crash {
 	return c
 }
 
-// spaceAt returns the space of entries of the epoch of a time in units.
+// spaceAt returns the space of entry addresses at a time in units.
 func (v *view) spaceAt(units uint64) uint16 {
 	epoch := 0
 	for epoch < len(v.epochs.times) && v.epochs.times[epoch] <= units {
@@ -88,8 +89,8 @@ func (v *view) spaceAt(units uint64) uint16 {
 	return uint16(2 * epoch)
 }
 
-// diedOfCrash reports whether the process ended by the crash that it recorded: nobody was there to
-// handle it. time is that of the record, in units.
+// diedOfCrash reports whether the process ended by the crash that it recorded: no handler of its own came next. time is the
+// time of the record, in units.
 func (p *process) diedOfCrash() (time uint64, ok bool) {
 	if len(p.crashes) == 0 || p.hasEnded && !p.killed {
 		return 0, false

@@ -25,7 +25,7 @@ func aCrash() wire.Crash {
 		Memory: []byte{0, 16, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0x55, 0xaa}}
 }
 
-// crashed returns a trace with an open call and a crash, still with the state of one that is recorded.
+// crashed returns a trace with an open call and a crash. Its state still is that of a running recording.
 func crashed(t *testing.T, body []byte) []byte {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -78,7 +78,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashCauses checks what crashes are called.
+// TestCrashCauses checks the names of crashes.
 func TestCrashCauses(t *testing.T) {
 	for _, tt := range []struct {
 		crash parser.Crash
@@ -99,8 +99,8 @@ func TestCrashCauses(t *testing.T) {
 	}
 }
 
-// TestCrashHandled: where a handler of the program's own came next the program may have gone on, and an END
-// says that it did.
+// TestCrashHandled has a crash that a handler of the program was called for. The program may have gone on; an END record says that
+// it did.
 func TestCrashHandled(t *testing.T) {
 	r := aCrash()
 	r.Flags |= wire.CrashHandled
@@ -110,11 +110,11 @@ func TestCrashHandled(t *testing.T) {
 	}
 }
 
-// TestDamagedCrash cuts the record at each length, and claims lengths that are not there: what was read before
-// stays, and nothing is made up.
+// TestDamagedCrash cuts the record at many lengths, and gives it lengths that are too large. The fields before are read, and
+// nothing is made up.
 func TestDamagedCrash(t *testing.T) {
 	whole := wire.AppendBody(nil, aCrash())
-	// What is missing of the last 8 bytes may be padding.
+	// If only some of the last 8 bytes are missing, these may be padding.
 	for n := 0; n+8 < len(whole); n += 7 {
 		log := openTrace(t, crashed(t, whole[:n]))
 		if len(log.Info().Damage) == 0 {
@@ -140,7 +140,7 @@ func TestDamagedCrash(t *testing.T) {
 	}
 }
 
-// TestManyCrashes: of a file with more crashes than any recorder writes some are kept.
+// TestManyCrashes has a file with more crashes than a recorder writes. Only some of them are kept.
 func TestManyCrashes(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -156,7 +156,7 @@ func TestManyCrashes(t *testing.T) {
 	}
 }
 
-// TestCrashWhileFollowed: the record comes into a chunk that was kept for it, with others behind.
+// TestCrashWhileFollowed writes a crash into the chunk that is reserved for it, while other chunks follow.
 func TestCrashWhileFollowed(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)

@@ -20,8 +20,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// small writes a trace of two threads of about 64 KiB and returns it with its
-// events.
+// small returns a trace of two threads with about 64 KiB, and its events.
 func small(t testing.TB) (*tracetest.Memory, []parser.Event) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -36,8 +35,8 @@ func small(t testing.TB) (*tracetest.Memory, []parser.Event) {
 	return m, want
 }
 
-// subsequence reports whether all events are among others, in that order. Only
-// what is recorded is compared: a leave gets its address from the calls before.
+// subsequence reports whether all events are among others, in the same order. The addresses of leaves are not compared, because
+// the reader takes them from the calls before.
 func subsequence(events, others []parser.Event) bool {
 	for _, e := range events {
 		i := slices.IndexFunc(others, func(o parser.Event) bool {
@@ -51,12 +50,12 @@ func subsequence(events, others []parser.Event) bool {
 	return true
 }
 
-// TestCut cuts a file at every byte: what lies before is read.
+// TestCut cuts a file at every byte, and reads what is left.
 func TestCut(t *testing.T) {
 	m, want := small(t)
 	step := 1
 	if testing.Short() {
-		step = 211 // a prime: meets all parts of records
+		step = 211 // a prime, so that the cuts hit all parts of records
 	}
 	before := 0
 	for n := 0; n <= len(m.Bytes); n += step {
@@ -82,8 +81,8 @@ func TestCut(t *testing.T) {
 		if err != nil || len(got) != before {
 			t.Fatalf("cut at %d: %d of %d events: %v", n, len(got), before, err)
 		}
-		// Without the second calibration times are the nominal rate's, which
-		// is the same.
+		// Without the second calibration the nominal rate is used, which is the
+		// same.
 		if !subsequence(got, want) {
 			t.Fatalf("cut at %d: events that were not written", n)
 		}
@@ -93,8 +92,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// check reads whatever a file gives: no panic, times in order, and as many
-// events and annotations as announced.
+// check reads all of a file. Reading must not panic, times must be in order, and there must be as many events and annotations as
+// announced.
 func check(b []byte) (*trace.Log, error) {
 	log, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
@@ -141,8 +140,8 @@ func check(b []byte) (*trace.Log, error) {
 	return log, nil
 }
 
-// checkHead opens the beginning of a file: its events are the first of the whole, and the calls
-// that end behind them end after they began.
+// checkHead opens the beginning of a file. Its events must be the first ones of the whole file. Calls that end behind them must
+// end after they began.
 func checkHead(b []byte, log *trace.Log) error {
 	events, err := readAll(log, 3000)
 	if err != nil {
@@ -206,15 +205,15 @@ func TestRandomBytes(t *testing.T) {
 	if opened != rounds {
 		t.Errorf("%d of %d damaged files open", opened, rounds)
 	}
-	// 16 bytes hit at most 16 of the 16 chunks; a change in the records of a
-	// chunk mostly costs nothing but the truth of some.
+	// Most changes hit records and only make some events wrong. Few hit a header,
+	// which costs a chunk.
 	if kept < opened*len(want)/2 {
 		t.Errorf("%d of %d events are left", kept/opened, len(want))
 	}
 }
 
-// TestResume damages the header of one chunk in the middle: only its events
-// are gone, and the calls that were open behind it are known again.
+// TestResume damages the header of a chunk in the middle. Only its events are
+// gone, and the calls that are open behind it are known.
 func TestResume(t *testing.T) {
 	m, want := small(t)
 	at := 8 * 4096
@@ -240,7 +239,7 @@ func TestResume(t *testing.T) {
 	if n := len(want) - len(got); n < 500 || n > 2016 {
 		t.Errorf("%d events are missing", n)
 	}
-	// Each leave that is there has the address that was written.
+	// Each leave that is found has the address that was written.
 	byTime := make(map[[2]int64][]parser.Event)
 	for _, e := range want {
 		e.Gap = parser.NoGap
@@ -265,7 +264,7 @@ func TestShrunk(t *testing.T) {
 	}
 }
 
-// failing is a file that cannot be read from an offset on.
+// failing is a file of which the bytes from an offset on cannot be read.
 type failing struct {
 	io.ReaderAt
 	from int64
@@ -298,7 +297,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestVersion has files of other major versions, which need not be later ones.
+// TestVersion has files of other major versions, earlier and later ones.
 func TestVersion(t *testing.T) {
 	for _, major := range []uint16{0, 2, 65535} {
 		h := wire.Header{Major: major, Minor: 9, Size: wire.HeaderSize, Granularity: wire.Granularity, Rate: 1e9}
@@ -311,7 +310,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestHostile has files whose numbers are meant to cost memory or time.
+// TestHostile has files whose numbers would make a careless reader use much memory or time.
 func TestHostile(t *testing.T) {
 	le := binary.LittleEndian
 	chunk := func(body []byte) []byte {
@@ -372,8 +371,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// assemble makes a file of the records of chunks, each of a kind, a stream and a
-// level that a byte says.
+// assemble makes a file from the records of chunks. For each chunk, a byte of what gives its kind, stream and level.
 func assemble(chunks [][]byte, what []byte, flags uint32) []byte {
 	h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity, Rate: 1e9, PointerSize: 8, Flags: flags}
 	b := h.Append(nil)
@@ -403,7 +401,7 @@ func FuzzTrace(f *testing.F) {
 			w.Record(wire.CrashRecord, 9000, wire.AppendBody(nil, aCrash()))
 		}
 		if seed == 2 {
-			w.Record(wire.PlanRecord, 900, planRecord("lpvalues 1\n", 0, 11))
+			w.Record(wire.PlanRecord, 900, tracetest.Plan("lpvalues 1\n", 0, 11))
 			w.Record(wire.PlaceRecord, 900, placeRecord(1, 1, "a", 1))
 			th := w.Thread(1, 0, 7)
 			th.Enter(9500, 0x400000, tracetest.Entry)

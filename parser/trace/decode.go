@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// longestShort is the length in bytes of the longer of the two records that
-	// have no type.
+	// longestShort is the length in bytes of a short enter, the longer of the two short records.
 	longestShort = wire.ShortEnterSize
-	// overread is what the decoder may look at behind the end of a record.
+	// overread is how many bytes behind the end of a record the decoder may read.
 	overread = 8
 )
 
-// A window is a base that addresses count from. The zero window is not set.
+// A window is a base to which short records add their offsets. The zero window is not set.
 type window struct {
 	base uint64
 	kind uint16
@@ -34,19 +33,18 @@ type frame struct {
 	space   uint16
 }
 
-// A node is a frame that outlives the decoder's own stack, because an index
-// entry refers to it. Nodes are numbered from 1 within their stream; 0 is the
-// empty stack.
+// A node is a frame that samples refer to, so that it stays when the call has
+// ended. Together with its parents it is a whole stack. Nodes are numbered from
+// 1 within their stream; 0 is the empty stack.
 type node struct {
 	frame
 	parent uint32
 }
 
-// An openStack is a stack that the file states: a node, and how many calls are
-// around it that are not known.
+// An openStack is a stack that the file states: its innermost node, and the number of outer calls that are not known.
 type openStack struct{ node, outer uint32 }
 
-// A statedStack is what a STACK record says, by chunk and offset.
+// A statedStack is the content of a STACK record. Chunk and offset say where the record is.
 type statedStack struct {
 	chunk  int32
 	offset int64
@@ -57,9 +55,10 @@ func (a statedStack) compare(b statedStack) int {
 	return cmp.Or(cmp.Compare(a.chunk, b.chunk), cmp.Compare(a.offset, b.offset))
 }
 
-// A decoder turns the records of a stream into events. Times are left in
-// units. It is used once over the whole stream, when it notes in the stream
-// what cannot be known from the middle (scanning), and then from any sample.
+// A decoder turns the records of a stream into events. Their times are in
+// units. The first pass over the stream, scanning, notes in the stream what a
+// decoder that begins in the middle needs to know. Later passes may begin at
+// any sample.
 type decoder struct {
 	r io.ReaderAt
 	s *stream
@@ -67,9 +66,9 @@ type decoder struct {
 	epochs   []uint64
 	scanning bool
 
-	// mapped is the file's first bytes in memory, if it is not nil, while
-	// events are read; own is then the decoder's buffer, not nil while buf is
-	// a part of mapped.
+	// mapped points to the mapped bytes of the file while events are read. It
+	// may be nil. While buf is a part of these bytes, own keeps the decoder's own
+	// buffer; otherwise own is nil.
 	mapped *[]byte
 	own    []byte
 
@@ -82,44 +81,44 @@ type decoder struct {
 	time    uint64
 	ordinal int64
 	windows [wire.Windows]window
-	// changed says that windows differ from the stream's last stored ones.
+	// changed says that windows differ from those that the stream stored last.
 	changed bool
-	// The stack: frames above the chain of nodes that begins at base.
+	// The stack is frames, and below them the node base with its parents.
 	frames []frame
 	base   uint32
 	epoch  int
 	// nextEpoch is when the next epoch begins.
 	nextEpoch uint64
-	unwinds   int // the next of the stream's unwind leaves
-	// gap is that of the next event, known what was set as the stack then.
+	unwinds   int // index of the stream's next unwind leave
+	// gap is the gap of the next event. If it says that events are missing, known is the stack
+	// that was set then.
 	gap   parser.Gap
 	known openStack
-	// on is the number of the stack in effect, thread what its events have as their
-	// thread, and parked are the others that are known. Of a stack that is not the thread's own
-	// knownFrames are the calls of known.
+	// on is the number of the stack in effect, and thread is Event.Thread of its events. parked
+	// are the other stacks that are known. knownFrames replaces known.node for a
+	// stack that is not the thread's own.
 	on, thread  uint32
 	parked      map[uint32]*parkedStack
 	knownFrames []frame
-	// deep indexes the stack while scanning; see search.
+	// deep is an index of the nodes of the stack while scanning; see search.
 	deep map[frame]int32
 	// records is the memory of passShorts.
 	records *[passedRecords]uint32
-	// sites says that events are read for their call sites; site is that of the next.
+	// sites says that events are read for their call sites. site is the call site of the next event.
 	sites bool
 	site  parser.CallSite
-	// values takes in values, nil where they are not read.
+	// values takes in records of values. It is nil if these are not read.
 	values *valueReader
-	// taken takes in what was taken behind events, nil where that is not read.
+	// taken takes in values that hooks took. It is nil if these are not read.
 	taken *takenQueue
 }
 
-// newDecoder makes a decoder, which must be reset or restored; size is that of
-// its buffer in bytes.
+// newDecoder makes a decoder with a buffer of size bytes. It must be reset or restored before use.
 func newDecoder(r io.ReaderAt, size int) *decoder {
 	return &decoder{r: r, buf: make([]byte, 0, size+overread)}
 }
 
-// reset makes a decoder stand before the first event of a stream.
+// reset puts a decoder before the first event of a stream.
 func (d *decoder) reset(s *stream, epochs []uint64) {
 	d.detach()
 	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, values: d.values, taken: d.taken, records: d.records, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
@@ -132,7 +131,7 @@ func (d *decoder) reset(s *stream, epochs []uint64) {
 	}
 }
 
-// restore makes a decoder stand at a sample of its stream.
+// restore puts a decoder at sample k of a stream.
 func (d *decoder) restore(s *stream, epochs []uint64, k int) {
 	d.reset(s, epochs)
 	if k == 0 {
@@ -148,7 +147,7 @@ func (d *decoder) restore(s *stream, epochs []uint64, k int) {
 	d.restoreStacks(m.saved)
 }
 
-// enterEpoch finds the epoch at the decoder's time.
+// enterEpoch sets the epoch for the decoder's time.
 func (d *decoder) enterEpoch() {
 	for d.epoch < len(d.epochs) && d.time >= d.epochs[d.epoch] {
 		d.epoch++
@@ -159,7 +158,7 @@ func (d *decoder) enterEpoch() {
 	}
 }
 
-// space returns the space of an address of a kind at the decoder's time.
+// space returns the space of addresses of a kind at the decoder's time.
 func (d *decoder) space(kind uint16) uint16 {
 	if d.time >= d.nextEpoch {
 		d.enterEpoch()
@@ -183,8 +182,7 @@ var (
 	errLength = message.New("a record has an impossible length")
 )
 
-// read fills dst with the next events, less only at the end of the stream or
-// with an error of reading the file.
+// read fills dst with the next events. It returns fewer only at the end of the stream, or with an error of reading the file.
 func (d *decoder) read(dst []parser.Event) (int, error) {
 	n, ordinal := 0, d.ordinal
 	defer func() {
@@ -205,15 +203,15 @@ func (d *decoder) read(dst []parser.Event) (int, error) {
 	return n, nil
 }
 
-// goOn goes on after decode, to the next chunk if it returned an error that ends one. It
-// reports whether there is more, with an error of reading the file.
+// goOn handles the error that decode returned. If that error ends the chunk, it goes to the next chunk. It
+// reports whether there is more to decode; err is an error of reading the file.
 func (d *decoder) goOn(decoded error) (more bool, err error) {
 	if decoded == nil {
 		return true, nil
 	}
 	var bad *recordError
 	switch {
-	case decoded == io.EOF: // of the chunk
+	case decoded == io.EOF: // the chunk's end
 	case errors.As(decoded, &bad):
 		if d.scanning {
 			d.s.breakAt(d.chunk, bad)
@@ -246,7 +244,7 @@ func (d *decoder) nextChunk() bool {
 	return true
 }
 
-// detach lets go of mapped memory.
+// detach stops using mapped memory.
 func (d *decoder) detach() {
 	if d.own != nil {
 		d.bufAt += int64(d.p)
@@ -254,8 +252,8 @@ func (d *decoder) detach() {
 	}
 }
 
-// fill makes the buffer the rest of the chunk where that is mapped. Else it
-// moves the bytes from p on to the front of the buffer and reads more.
+// fill gets more bytes of the chunk. If the chunk is mapped, the buffer becomes the rest of the chunk. Otherwise fill moves the
+// bytes from p on to the front of the buffer and reads more behind them.
 func (d *decoder) fill() error {
 	d.detach()
 	d.bufAt += int64(d.p)
@@ -279,8 +277,7 @@ func (d *decoder) fill() error {
 	return nil
 }
 
-// decode decodes events of the current chunk. The error is nil if dst is full,
-// io.EOF at the chunk's end.
+// decode decodes events of the current chunk. The error is nil if dst is full, and io.EOF at the chunk's end.
 func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 	for {
 		if d.chunk < 0 {
@@ -303,8 +300,8 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 			most = n + 1
 		}
 		from := n
-		// Short records that lie in the buffer as a whole and need no more
-		// looking at are most; other takes all others.
+		// Most records are short, lie in the buffer as a whole and need no
+		// special treatment: shorts decodes these, and other the rest.
 		n += d.shorts(dst[n:most], b, min(stop, len(d.buf)-longestShort+1))
 		if d.sites {
 			d.giveSites(dst[from:n])
@@ -330,8 +327,8 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 	}
 }
 
-// stop returns the place in the buffer before which records begin that lie in it as a
-// whole, unless the chunk ends within them.
+// stop returns a place in the buffer. Records that begin before it lie in the buffer as a whole, unless the chunk ends within
+// them.
 func (d *decoder) stop() int {
 	if int64(len(d.buf)) < d.end-d.bufAt {
 		return len(d.buf) - wire.LongestFixed
@@ -339,9 +336,9 @@ func (d *decoder) stop() int {
 	return len(d.buf)
 }
 
-// shorts decodes short enters and leaves that begin before last, until one needs
-// more looking at, and returns how many. It has no calls, and sets fields one by
-// one, so that what it works with stays in registers.
+// shorts decodes short enters and leaves that begin before last, up to the first
+// one that needs special treatment, and returns their number. It calls nothing and
+// sets fields one by one, so that the compiler can keep its variables in registers.
 func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
 	if cap(d.frames)-len(d.frames) < len(dst) {
 		d.frames = slices.Grow(d.frames, len(dst))
@@ -383,7 +380,7 @@ func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
 	return n
 }
 
-// short decodes a short enter or leave, v, with all that there is to check.
+// short decodes the short enter or leave in v, with all checks.
 func (d *decoder) short(e *parser.Event, v uint64) error {
 	end := len(d.buf)
 	*e = parser.Event{Thread: d.thread}
@@ -393,7 +390,7 @@ func (d *decoder) short(e *parser.Event, v uint64) error {
 		if n := len(d.frames); n > 0 {
 			f = d.frames[n-1]
 			d.frames = d.frames[:n-1]
-		} // else the call that ends began before the log
+		} // else the call began before the log, and nothing is known of it
 		if d.p+wire.ShortLeaveSize > end {
 			return d.bad(errCut)
 		}
@@ -421,8 +418,7 @@ func (d *decoder) short(e *parser.Event, v uint64) error {
 // bad makes an error of the record at p.
 func (d *decoder) bad(err error) error { return &recordError{d.bufAt + int64(d.p), err} }
 
-// other decodes one record of any kind.
-// It reports whether it made an event, which has the given number.
+// other decodes one record of any kind. It reports whether it made an event, which gets number ordinal.
 func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error) {
 	le := binary.LittleEndian
 	end := len(d.buf)
@@ -463,7 +459,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 	if least := wire.LeastLength(typ, head); length < int64(least) {
 		return false, d.bad(errLength)
 	}
-	// All fields below lie within wire.LongestFixed bytes, but for a stack's.
+	// All fields below lie within wire.LongestFixed bytes, except those of a STACK.
 	body := b[head:]
 	if want := fixedWords(typ); want != 0 && words != want {
 		return false, d.bad(errLength)
@@ -554,7 +550,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 	return emitted, nil
 }
 
-// fixedWords returns the length in words of records that have but one, else 0.
+// fixedWords returns the length in words of records of a type, or 0 if they have different lengths.
 func fixedWords(typ wire.Type) int {
 	switch typ {
 	case wire.Window:

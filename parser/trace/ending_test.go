@@ -13,11 +13,11 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// endings returns a file while its program ends: as it is after each store and
-// each system call of the recorder (lr_end of its end.c, lr_file_extend and
-// lr_begin_chunk of its file.c), in their order. A thread fills two chunks before the end and another
-// one after it. Where full, there is no room for the process's last records, and
-// they get a chunk of their own.
+// endings returns the states of a file whose program ends: one after each store
+// and each system call of the recorder, in order (lr_end of its end.c,
+// lr_file_extend and lr_begin_chunk of its file.c). A thread fills two chunks
+// before the end and another one after it. If full is set, the last records of
+// the process have no room in the process chunk and get a new one.
 func endings(t *testing.T, full bool) (states [][]byte) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -61,7 +61,7 @@ func endings(t *testing.T, full bool) (states [][]byte) {
 		put(last[kind]+56, le.AppendUint32(nil, 1))
 		at := end
 		end += chunkSize
-		// Some file systems make a file longer by and by.
+		// Some file systems make a file longer in several steps.
 		for len(b) < end {
 			b = append(b, make([]byte, 4096)...)
 			cut(len(b))
@@ -91,7 +91,7 @@ func endings(t *testing.T, full bool) (states [][]byte) {
 	}
 	thread := func(calls int) {
 		begin(wire.EventsChunk, 1)
-		// A window, then enters and leaves.
+		// A WINDOW record, then enters and leaves.
 		p := le.AppendUint64(le.AppendUint16(le.AppendUint16(nil, 2<<2|6<<8), 0), 0)
 		for range calls {
 			p = le.AppendUint16(le.AppendUint16(le.AppendUint32(p, 2|0x400000<<5), 1), 1<<1|1)
@@ -108,7 +108,7 @@ func endings(t *testing.T, full bool) (states [][]byte) {
 	return states
 }
 
-// A moving file goes on to another state before its reader's n-th question.
+// A moving file goes to another state before the n-th access of its reader.
 type moving struct {
 	states [][]byte
 	at, to int
@@ -133,9 +133,10 @@ func (m *moving) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// TestEnding opens a file while its program ends, and follows it then, in all
-// states of the file, and with the file going from one to another while it is
-// read: nothing is taken for damage, and nothing is missing in the end.
+// TestEnding opens a file while its program ends, and then follows it. It does that
+// in each state of the file, and with the file changing from one state to another
+// while it is read. Nothing may be taken for damage, and at the end nothing may be
+// missing.
 func TestEnding(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		states := endings(t, full)
@@ -145,7 +146,7 @@ func TestEnding(t *testing.T) {
 		}
 		for from := range states {
 			for to := len(states) - 1; to >= from; to -= step {
-				// The file moves while it is opened, or at the first look after that.
+				// The file changes its state while it is opened, or during the first look after that.
 				for n, more := 1, true; more; n++ {
 					m := &moving{states: states, at: from, to: to, n: n}
 					if err := ending(m); err != nil {
@@ -158,8 +159,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// ending opens a file and looks at it twice, then once more when it moves no
-// longer.
+// ending opens a file and looks at it twice, and once more when it has its last state.
 func ending(m *moving) error {
 	ctx := context.Background()
 	log, err := trace.New(ctx, m, m.Size(), nil)
@@ -184,7 +184,7 @@ func ending(m *moving) error {
 	if len(info.Damage) > 0 {
 		return fmt.Errorf("damage %v", info.Damage)
 	}
-	// What a thread records behind the end may be there.
+	// Events that a thread recorded behind the end may be found or not.
 	if info.Records < 400 || info.Records > 2404 || last && info.Records < 404 {
 		return fmt.Errorf("%d events", info.Records)
 	}

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// StopClock has no time pass for logs that grow, until the test ends: however slow the machine is,
-// the same events wait for others.
+// StopClock stops the time for logs that grow until the test ends, so that the speed of the machine does not change which events
+// wait for others.
 func StopClock(t *testing.T) {
 	t.Cleanup(func() { since = time.Since })
 	since = func(time.Time) time.Duration { return 0 }
 }
 
-// OpenHeadOf opens about so many first records of a trace.
+// OpenHeadOf opens the beginning of a trace, with about as many records as given.
 func OpenHeadOf(r io.ReaderAt, size, records int64) (*Log, error) {
 	log := &Log{r: r, head: &logHead{}}
 	return log, log.open(context.Background(), size, nil, records, nil)
 }
 
-// OpenFound opens a trace with what was found in it before; restored says that this was
-// believed.
+// OpenFound opens a trace with the result of an earlier reading. restored says that the reader used it.
 func OpenFound(r io.ReaderAt, size int64, found []byte) (log *Log, restored bool, err error) {
 	log = &Log{r: r}
 	err = log.open(context.Background(), size, found, 0, nil)
 	return log, err == nil && len(found) > 0 && log.growth.restored, err
 }
 
-// TakenBytes returns how much memory the sources of the cursors have that read values in order.
+// TakenBytes returns how many bytes of values the cursors have that read values in order.
 func (l *Log) TakenBytes() int {
 	n := 0
 	for _, c := range l.takingCursors {
@@ -42,7 +41,8 @@ func (l *Log) TakenBytes() int {
 	return n
 }
 
-// SetWantedSample sets after how many calls a reader asks whether few were wanted, until the function that it returns is called.
+// SetWantedSample sets the number of calls after which a reader decides whether few calls are wanted. The function that it returns
+// restores the old number.
 func SetWantedSample(n int) (restore func()) {
 	before := wantedSample
 	wantedSample = n

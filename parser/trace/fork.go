@@ -8,30 +8,29 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// What a forked child inherits.
+// The calls that a forked child inherits.
 //
-// The file of a forked child begins with a STACK: the calls that were open at the
-// fork, whose enters are in the parent's file. The child goes on in them and leaves
-// them. So that they are calls like all others, enters are made of them, at the time
-// at which the child's first event was recorded. They are records in a chunk before
-// the first, which is not in the file, and nothing but reading a chunk's bytes knows
-// of the difference.
+// The file of a forked child begins with a STACK record. It lists the calls that
+// were open at the fork. Their enters are in the parent's file, but the child
+// goes on in these calls and leaves them. So that they are calls like all others,
+// the reader makes enters for them, with the time of the child's first event. It
+// puts these enters into a chunk of their own before the first one. That chunk is
+// not in the file; only the code that reads a chunk's bytes knows of it.
 
-// mostInherited is how many calls a child inherits at most; of a deeper stack only
-// the depth is known. The recorder of this project states up to 32,768.
+// mostInherited is the largest number of calls that a child inherits. Of a deeper stack only the depth is known. This project's
+// recorder lists up to 32,768.
 const mostInherited = 1 << 16
 
-// stackHead is the length in bytes of what stands in a STACK before its calls.
+// stackHead is the length in bytes of a STACK record before its calls.
 const stackHead = 6 + wire.StackHead
 
-// isStack reports whether a record is a STACK by its first word.
+// isStack reports whether a record with this first word is a STACK.
 func isStack(first uint16) bool {
 	return !wire.IsShort(first) && wire.TypeOf(first) == wire.Stack && first>>8 == 0
 }
 
-// inherit gives a stream the enters of the calls that its first record states. It is
-// to be called before the stream is decoded, and again while the first chunk has no
-// record yet: a decoder that stands at its beginning stands before the enters then.
+// inherit gives a stream the enters of the calls that its first record lists. It must be called before the stream is decoded. As
+// long as the first chunk has no record, it must be called again; a decoder that has decoded nothing then begins with the enters.
 func (w *walker) inherit(s *stream) error {
 	if s.begun || s.chunks[0].used == 0 {
 		return nil
@@ -86,7 +85,7 @@ func (w *walker) inherit(s *stream) error {
 	return nil
 }
 
-// readAt is for bytes of the chunk that is being read.
+// readAt reads bytes of the current chunk, which may be the chunk of inherited calls.
 func (d *decoder) readAt(b []byte, at int64) (int, error) {
 	if c := &d.s.chunks[d.chunk]; c.size == 0 {
 		return copy(b, d.s.inherited[at-c.offset-wire.ChunkHeaderSize:]), nil

@@ -15,7 +15,7 @@ import (
 	"logparser/parser/trace"
 )
 
-// stackRecord is a STACK of calls at functions that are numbered.
+// stackRecord returns a STACK of calls of functions with given numbers.
 func stackRecord(flags uint16, depth int, calls ...uint64) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32(le.AppendUint16(nil, 9<<2), uint32(16+16*len(calls)))
@@ -30,15 +30,15 @@ func stackRecord(flags uint16, depth int, calls ...uint64) []byte {
 	return b
 }
 
-// TestInherit has a STACK as the first record of a stream: the calls of a forked
-// child that its parent entered.
+// TestInherit has streams that begin with a STACK: the calls of a forked child that
+// its parent has entered.
 func TestInherit(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		flags uint16
 		depth int
 		calls []uint64
-		want  string // functions entered (+) and left (-)
+		want  string // the functions that are entered (+) and left (-)
 		outer int
 	}{
 		{"a child", 0, 3, []uint64{1, 2, 3}, "+1 +2 +3 +9 -9 -3 -2", 0},
@@ -113,8 +113,7 @@ func TestInherit(t *testing.T) {
 	}
 }
 
-// TestInheritGrow opens a child's file when its first chunk has no record yet, and
-// when it has only the STACK.
+// TestInheritGrow opens a child's file when its first chunk has no record yet, and when it only has the STACK.
 func TestInheritGrow(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		m := &tracetest.Memory{}

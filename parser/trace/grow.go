@@ -15,49 +15,50 @@ import (
 
 // How a trace grows.
 //
-// Each thread writes into chunks of its own, so that what was committed at a
-// moment is not in order of time: a thread may have taken an event's time and
-// be stopped before it commits it. Events are published up to a time, the
-// limit: 50 ms before what the recorder's clock says now as far as a reader can
-// know, which is the time of the newest event and what has passed since it was
-// seen. So an idle thread holds nobody back, and the last events of a program
-// that pauses come after 50 ms. An event that comes later still is published
-// with the limit's time, behind those that were: what was published stays as
-// it is. Where short calls are dropped the limit lies earlier by the least
-// duration, because until then an enter may be taken back.
+// Each thread writes into its own chunks. So events do not reach the file in
+// order of time: a thread may read the clock for an event and be stopped before
+// it writes the event. Therefore the reader publishes events only up to a limit,
+// 50 ms before the present time of the recorder's clock. It estimates the
+// present time as the time of the newest event plus the time that has passed
+// since it saw that event. So an idle thread does not hold back the others, and
+// the last events of a program that pauses appear after 50 ms. An event that
+// comes even later gets the time of the limit and is published behind the others,
+// because events that were published do not change. If the recorder drops calls
+// that are shorter than some duration, the limit is earlier by that duration: until
+// it has passed, the recorder may remove an enter that it has written.
 
-// margin is how long events wait for others with an earlier time.
+// margin is how long events wait for others that may have an earlier time.
 const margin = 50 * time.Millisecond
 
 var errRing = message.New("a ring cannot be followed: its old events are overwritten while new ones come")
 
-// since is time.Since; tests that say what order events come in stop it.
+// since is time.Since. Tests that depend on the order of events stop the time with it.
 var since = time.Since
 
-// A growth is what is needed to go on when the file has grown.
+// A growth is the state that is needed to read on when the file has grown.
 type growth struct {
 	w       *walker
 	process *process
-	// gone: an EXIT record was read before the events were looked at.
+	// gone says that the process was gone (an EXIT record was read) before the events were read.
 	gone bool
-	// scanners are the decoders that stand where the streams' scans ended.
+	// scanners has each stream's decoder, at the place where scanning ended.
 	scanners map[*stream]*decoder
-	// restored says that nothing was scanned: what a scan would have found was known.
+	// restored says that no stream was scanned, because the result of an earlier scan was known.
 	restored bool
-	// shown are the streams as the last view has them.
+	// shown has each stream's copy in the last view.
 	shown map[*stream]*stream
-	// published is the limit of what was published: no event to come gets an
-	// earlier time.
+	// published is the limit up to which events were published. Later events get
+	// no earlier time.
 	published uint64
-	// newest is the latest time of an event or annotation, first seen at seen.
+	// newest is the latest time of an event or annotation. It was first seen at seen.
 	newest uint64
 	seen   time.Time
-	// calibrations and loads are how many the last view has.
+	// calibrations, loads and unloads are the numbers of these in the last view.
 	calibrations, loads, unloads int
-	// chunks is how many process chunks were looked at.
+	// chunks is the number of process chunks that were read.
 	chunks int
-	// For every look the same, because there are ten a second: what lends its
-	// buffer to the scanners, what looks ahead, and room for events.
+	// Memory that all looks at the file share, because there are ten a second.
+	// The scanners use the buffer of buffer; probe looks ahead.
 	buffer, probe *decoder
 	events        []parser.Event
 }
@@ -75,7 +76,7 @@ func (d *decoder) park() *decoder {
 	return &c
 }
 
-// units returns how many units pass in a time.
+// units converts a duration to units.
 func (g *growth) units(d time.Duration) uint64 {
 	hi, lo := bits.Mul64(uint64(max(d, 0)), g.w.head.Rate)
 	if hi >= 1e9 {
@@ -85,8 +86,7 @@ func (g *growth) units(d time.Duration) uint64 {
 	return min(n, maxTime)
 }
 
-// firstLimit says up to when events are published when the log is opened: all
-// of them, unless the program is seen to write just now.
+// firstLimit returns the limit for opening the log. It is noLimit unless the program is seen to write just now.
 func (g *growth) firstLimit(ctx context.Context) (uint64, error) {
 	if !g.canGrow() {
 		return noLimit, nil
@@ -116,8 +116,7 @@ func (g *growth) firstLimit(ctx context.Context) (uint64, error) {
 	return g.limit(), nil
 }
 
-// see reads on to the end of a decoder's stream for the time of its last event
-// or annotation.
+// see reads to the end of a decoder's stream, to learn the time of its last event or annotation.
 func (g *growth) see(d *decoder) error {
 	var dst [512]parser.Event
 	for {
@@ -134,7 +133,7 @@ func (g *growth) see(d *decoder) error {
 	}
 }
 
-// limit says up to when events may be published.
+// limit returns the time up to which events may be published now.
 func (g *growth) limit() uint64 {
 	if !g.canGrow() {
 		return noLimit
@@ -147,8 +146,7 @@ func (g *growth) limit() uint64 {
 	return max(g.published, now-min(now, g.units(wait)))
 }
 
-// readProcess reads the process records that were not read before, and reports
-// whether there were any.
+// readProcess reads the process records that are new, and reports whether there were any.
 func (g *growth) readProcess() (news bool, err error) {
 	for i := range g.w.process {
 		c := &g.w.process[i]
@@ -168,7 +166,7 @@ func (g *growth) readProcess() (news bool, err error) {
 	return news, nil
 }
 
-// waiting reports whether a stream has records that were not scanned.
+// waiting reports whether a stream has records that are not scanned yet.
 func (g *growth) waiting() bool {
 	for _, s := range g.w.all {
 		d := g.scanners[s]
@@ -182,7 +180,7 @@ func (g *growth) waiting() bool {
 	return false
 }
 
-// publish completes a view from what was scanned up to a limit.
+// publish fills in a view from the scans, which went up to a limit.
 func (g *growth) publish(v, old *view, limit uint64) {
 	var before *index
 	streams := make([]*stream, 0, len(g.w.all))
@@ -249,8 +247,8 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	if err := g.resume(old); err != nil {
 		return result, err
 	}
-	// The state is read before the records: what was written before the
-	// recording ended is all that will be.
+	// The state is read before the records. If it says that the recording has
+	// ended, the file has all its records, and so none are missed.
 	g.gone = g.process.exited
 	head, err := w.header()
 	if err != nil {
@@ -275,7 +273,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	if err := g.lookAhead(v); err != nil {
 		return result, err
 	}
-	// An event that comes late gets the time up to which others were published.
+	// The limit must rise, because a late event gets the time of the last limit.
 	limit := max(g.limit(), g.published+1)
 	if result.Pending, err = g.scan(ctx, limit); err != nil {
 		return result, err
@@ -291,7 +289,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	return result, nil
 }
 
-// replaced reports whether another file has taken the name of the log's.
+// replaced reports whether the log's path now names another file.
 func (l *Log) replaced() (bool, error) {
 	if l.file == nil {
 		return false, nil
@@ -304,8 +302,7 @@ func (l *Log) replaced() (bool, error) {
 	return err != nil || !os.SameFile(here, st), nil
 }
 
-// readChunks finds the chunks that were added and reads the process records, and reports
-// whether there were any.
+// readChunks finds the chunks that were added and reads the process records in them. It reports whether there was anything new.
 func (g *growth) readChunks(ctx context.Context) (news bool, err error) {
 	w := g.w
 	walked := w.at
@@ -324,7 +321,7 @@ func (g *growth) readChunks(ctx context.Context) (news bool, err error) {
 	return news || w.at != walked, err
 }
 
-// next returns the view that follows an old one, without its events.
+// next returns a view that follows an old one. Its events are still missing.
 func (g *growth) next(old *view) *view {
 	v := &view{clock: old.clock.extend(g.process.calibrations[g.calibrations:], g.published), wall: old.wall, epochs: old.epochs}
 	if !v.wall.HasWall {
@@ -336,8 +333,8 @@ func (g *growth) next(old *view) *view {
 	return v
 }
 
-// lookAhead sees to it that each stream has a scanner that knows how far it reaches, and reads
-// on to its end for the time of the newest event.
+// lookAhead gives each stream a scanner, if it has none, with the current size of its chunks. It reads to the end of each stream
+// to learn the time of the newest event.
 func (g *growth) lookAhead(v *view) error {
 	w := g.w
 	if g.buffer == nil {
@@ -369,7 +366,7 @@ func (g *growth) lookAhead(v *view) error {
 	return nil
 }
 
-// scan scans the streams up to a limit, and reports whether events are left that come later.
+// scan scans the streams up to a limit. pending says that there are later events, which were left.
 func (g *growth) scan(ctx context.Context, limit uint64) (pending bool, err error) {
 	for _, s := range g.w.all {
 		d := g.scanners[s]
@@ -395,7 +392,7 @@ func (g *growth) scan(ctx context.Context, limit uint64) (pending bool, err erro
 	return pending, nil
 }
 
-// resume makes the decoders that a scan would have left, where there was none.
+// resume makes the decoders that scanning would have left, if nothing was scanned.
 func (g *growth) resume(v *view) error {
 	if !g.restored {
 		return nil
@@ -424,7 +421,7 @@ func (g *growth) resume(v *view) error {
 	return nil
 }
 
-// atEnd reports whether a parked decoder has nothing left to read.
+// atEnd reports whether a parked decoder is at the end of its stream.
 func (d *decoder) atEnd() bool {
 	return d.chunk+1 == len(d.s.chunks) && (d.chunk < 0 || d.bufAt+int64(d.p) >= d.end)
 }

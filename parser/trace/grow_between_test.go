@@ -9,8 +9,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// A between is a file in memory that something happens to just after a part of
-// it was read.
+// A between is a file in memory that changes just after a part of it was read.
 type between struct {
 	*tracetest.Memory
 	length int
@@ -26,8 +25,8 @@ func (b *between) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestGrowBetween has a chunk filled up and the next begun between the look at
-// how much of it is used and the look for new chunks: nothing of it is lost.
+// TestGrowBetween fills a chunk and begins the next one after the reader has looked how much of the chunk is used, and before it
+// looks for new chunks. No event may be lost.
 func TestGrowBetween(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -45,7 +44,7 @@ func TestGrowBetween(t *testing.T) {
 		}
 	}
 	call(10)
-	// The recorder makes the file larger in advance.
+	// The recorder makes the file longer in advance.
 	if _, err := m.WriteAt(make([]byte, 1<<20), m.Size()); err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +74,7 @@ func TestGrowBetween(t *testing.T) {
 	}
 }
 
-// A sized is a file in memory that something happens to just after its size was
-// asked for.
+// A sized is a file in memory that changes just after its size was asked for.
 type sized struct {
 	*tracetest.Memory
 	happen func()
@@ -91,8 +89,8 @@ func (b *sized) Size() int64 {
 	return n
 }
 
-// TestEndBetweenLooks has the program write more and end between the question for
-// the size and the look at the header.
+// TestEndBetweenLooks has a program that writes more and ends after the reader has asked for the size, and before it reads the
+// header.
 func TestEndBetweenLooks(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)

@@ -21,7 +21,7 @@ type follower struct {
 	m    *tracetest.Memory
 	log  *trace.Log
 	seen []parser.Event
-	// spaces are those of the last look.
+	// spaces are the spaces at the last look.
 	spaces []parser.Space
 }
 
@@ -107,7 +107,7 @@ func TestGrow(t *testing.T) {
 		if d := f.log.Info().Damage; len(d) > 0 {
 			fail(fmt.Errorf("damage %v", d))
 		}
-		// An event of the very unit in which the log was opened comes one later.
+		// An event with the time at which the log was opened is shown one unit later.
 		if err := differ(byThread(f.seen, want)); err != nil {
 			fail(err)
 		}
@@ -117,8 +117,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// byThread sorts two lists by thread, and takes times that are one unit apart for
-// equal.
+// byThread sorts two lists by thread, and makes times equal that are one unit apart.
 func byThread(got, want []parser.Event) (a, b []parser.Event) {
 	a, b = slices.Clone(got), slices.Clone(want)
 	for _, list := range [][]parser.Event{a, b} {
@@ -132,7 +131,7 @@ func byThread(got, want []parser.Event) (a, b []parser.Event) {
 	return a, b
 }
 
-// TestGrowWaits has events that are new, late and later.
+// TestGrowWaits has events that are new, that come late, and that come too late.
 func TestGrowWaits(t *testing.T) {
 	const ms = 1_000_000
 	m := &tracetest.Memory{}
@@ -162,10 +161,10 @@ func TestGrowWaits(t *testing.T) {
 	}
 	a.Enter(1000*ms, 0x400010, tracetest.Entry)
 	look(0, true)
-	// What is 50 ms older than the newest is published at once.
+	// An event that is 50 ms older than the newest one is published at once.
 	a.Leave(1200 * ms)
 	look(1, true)
-	// This one's time was taken long ago: it comes after what was published.
+	// This event comes too late, so it is shown behind the published ones.
 	b.Enter(300*ms, 0x400020, tracetest.Entry)
 	b.Enter(1201*ms, 0x400030, tracetest.Entry)
 	look(1, true)

@@ -15,16 +15,14 @@ import (
 
 // The first events of a trace.
 //
-// To open a trace is to decode all of it. Who wants to show its first rows meanwhile opens
-// its beginning: all events up to a time, which are the first of the whole log, too. The
-// chunks are all walked over, since any thread may have begun early, and all process chunks
-// are read, but of the events only those are decoded. Calls that are open at the end of
-// that are looked for where they end: each chunk begins with the calls that are open there
-// and when they were entered, so that the chunk in which a call ended is found by bisecting.
+// Opening a trace decodes all of it, which takes time. To show its first rows meanwhile, the beginning of the trace can be opened
+// as a log of its own. It has all events up to a time; these are also the first events of the whole log. All chunks are walked
+// over, because any thread may have begun early, and all process chunks are read. But only the events up to that time are
+// decoded. For calls that are still open then, CallEnds finds the ends: each chunk begins with a list of the calls that are open
+// there and of the times when they were entered, so a binary search finds the chunk in which a call ends.
 
-// OpenHead opens the beginning of the trace at path: some records, about as many as are
-// wanted. It returns nil where its first events would not be those
-// of the whole log, which is so only for some logs with coroutines' stacks.
+// OpenHead opens the beginning of the trace at path. It contains about as many records as are asked for. OpenHead returns nil if
+// the first events might not be those of the whole log, which can happen only with stacks of coroutines.
 func OpenHead(ctx context.Context, path string, records int64) (*Log, error) {
 	f, size, err := openFile(path)
 	if err != nil {
@@ -44,17 +42,16 @@ func OpenHead(ctx context.Context, path string, records int64) (*Log, error) {
 	return l, nil
 }
 
-// A logHead is what is special about the beginning of a log.
+// A logHead says that a log is only the beginning of another.
 type logHead struct {
-	// limit is the time in units before which all events are there.
+	// limit is a time in units. The log has all events before it, and no others.
 	limit uint64
 }
 
-// beginning returns a time in units before which a log has, as far as the heads of its chunks
-// tell, so many records, noLimit for all of them.
+// beginning returns a time in units before which the log has about as many records as given. It estimates that from the headers
+// of chunks. It returns noLimit if the log has fewer.
 func (w *walker) beginning(records int64) uint64 {
-	// The events of a chunk are believed to come at a steady pace, and to have the length
-	// of the longer of the two records that have no type.
+	// The estimate: events of a chunk are evenly spread in time, and each has the length of a short enter.
 	type part struct {
 		from, to uint64
 		events   float64
@@ -100,24 +97,24 @@ func (w *walker) beginning(records int64) uint64 {
 	return low
 }
 
-// An openFrame is a call on a stack that is followed event by event.
+// An openFrame is an open call, with the time and the number of its enter.
 type openFrame struct {
 	frame
 	time    uint64
 	ordinal int64
 }
 
-// frameStack follows the calls of a stream.
+// A frameStack follows the open calls of a stream, event by event.
 type frameStack struct {
-	// outer is how many calls lie below frames that are not known.
+	// outer is the number of calls below frames, of which nothing else is known.
 	outer  int
 	frames []openFrame
-	// lost says that what is open is not known any more.
+	// lost says that it is no longer known which calls are open.
 	lost bool
 }
 
-// take takes in an event, with its time in units. ended is called for each call that ends by
-// its own leave.
+// take takes in an event, with its time in units. It calls ended for a call that ends by its own leave, and left with the depth
+// of a call that ends without one.
 func (k *frameStack) take(e *parser.Event, ordinal int64, ended func(f *openFrame, depth int, at uint64), left func(depth int)) {
 	drop := func(n int) {
 		for ; n > 0 && len(k.frames) > 0; n-- {
@@ -177,7 +174,7 @@ func (l *Log) CallEnds(ctx context.Context, records []int64) (ends map[int64]int
 		if err != nil {
 			return nil, message.InFile(l.name, err)
 		}
-		// The calls that are wanted, by their depths.
+		// The calls whose ends are asked for, by their depths.
 		targets := make(map[int]target)
 		for depth, f := range open {
 			if i, ok := slices.BinarySearchFunc(list, f.ordinal, func(w wanted, ordinal int64) int { return cmp.Compare(w.ordinal, ordinal) }); ok {
@@ -185,7 +182,7 @@ func (l *Log) CallEnds(ctx context.Context, records []int64) (ends map[int64]int
 			}
 		}
 		if err := l.endsOf(ctx, d, s, targets, func(record int64, at uint64) {
-			// One before the beginning's end is of a damaged log.
+			// An end within the beginning would have been found there: the log is damaged.
 			if at >= l.head.limit && at < limit {
 				ends[record] = v.clock.at(at)
 			}
@@ -196,9 +193,8 @@ func (l *Log) CallEnds(ctx context.Context, records []int64) (ends map[int64]int
 	return ends, nil
 }
 
-// alone returns a time in units up to which no other of the streams has events of the stream's
-// thread, 0 where a signal handler may have any: calls of a thread are paired whichever
-// stream they are of.
+// alone returns a time in units up to which no other stream has events of the thread of s. It returns 0 if a signal handler may
+// have some. Only up to that time the stream alone says which calls end: calls of a thread are paired across its streams.
 func (s *stream) alone(streams []*stream) uint64 {
 	limit := uint64(noLimit)
 	for _, t := range streams {
@@ -213,15 +209,13 @@ func (s *stream) alone(streams []*stream) uint64 {
 	return limit
 }
 
-// A target is a call whose end is looked for: one of a stream that is open where the
-// beginning of the log ends, and the record of its enter.
+// A target is a call whose end is looked for. It is open at the end of the log's beginning; record is the number of its enter.
 type target struct {
 	openFrame
 	record int64
 }
 
-// openAtEnd returns the calls that are open behind the events of a stream that are known, nil
-// where that is not known.
+// openAtEnd returns the calls that are open behind the last known event of a stream. It returns nil if they are not known.
 func (s *stream) openAtEnd(d *decoder, epochs []uint64) ([]openFrame, error) {
 	d.restore(s, epochs, 0)
 	var k frameStack
@@ -245,10 +239,10 @@ func (s *stream) openAtEnd(d *decoder, epochs []uint64) ([]openFrame, error) {
 	return k.frames, nil
 }
 
-// endsOf finds the ends of calls of a stream by their depths, and calls found for those that
-// end by their own leaves.
+// endsOf looks for the ends of calls of a stream, which targets has by their depths. It calls found for each call that ends by
+// its own leave.
 func (l *Log) endsOf(ctx context.Context, d *decoder, s *stream, targets map[int]target, found func(record int64, at uint64)) error {
-	// In which chunk does each end? It is open where the next one begins no more.
+	// Find the chunk in which each call ends: the next chunk begins with a list of open calls that does not have the call.
 	byChunk := make(map[int][]int)
 	for depth, t := range targets {
 		first := sort.Search(len(s.chunks), func(i int) bool { return s.chunks[i].base > t.time }) - 1
@@ -276,9 +270,8 @@ func (l *Log) endsOf(ctx context.Context, d *decoder, s *stream, targets map[int
 	return nil
 }
 
-// stackOf reads the STACK with which a chunk begins: how many calls are open, and of the
-// innermost their addresses and when they were entered, 16 bytes each in two lists. It is not
-// ok where that is not known.
+// stackOf reads the STACK record at the beginning of a chunk. It returns the number of open calls, and for the innermost of them
+// two lists with 8 bytes for each call: the addresses and the times of the enters. ok is false if the open calls are not known.
 func (l *Log) stackOf(c *chunk) (depth int, addresses, times []byte, ok bool) {
 	var head [stackHead]byte
 	if c.gap || c.size == 0 || c.used == 0 {
@@ -292,7 +285,7 @@ func (l *Log) stackOf(c *chunk) (depth int, addresses, times []byte, ok bool) {
 	}
 	first := le.Uint16(head[:])
 	if n < int64(len(head)) || !isStack(first) {
-		// Where no calls are open there is none. A chunk of a coroutine begins with a SWITCH.
+		// A chunk without a STACK begins with no open calls, unless it begins with the SWITCH of a coroutine.
 		return 0, nil, nil, n >= 2 && wire.TypeOf(first) != wire.Switch || n >= 2 && wire.IsShort(first)
 	}
 	info := wire.ParseStack(head[6:])
@@ -306,8 +299,7 @@ func (l *Log) stackOf(c *chunk) (depth int, addresses, times []byte, ok bool) {
 	return int(info.Depth), b[:info.Calls*8], b[info.Calls*8:], true
 }
 
-// openAt reports whether a call of some depth is open where a chunk begins; it is not ok where
-// that is not known.
+// openAt reports whether a call with a depth is open at the beginning of a chunk. ok is false if that is not known.
 func (l *Log) openAt(c *chunk, depth int, f *openFrame) (open, ok bool) {
 	all, addresses, times, ok := l.stackOf(c)
 	if !ok || depth >= all {
@@ -321,10 +313,10 @@ func (l *Log) openAt(c *chunk, depth int, f *openFrame) (open, ok bool) {
 	return le.Uint64(addresses[i*8:])>>1 == f.address && le.Uint64(times[i*8:]) == f.time, true
 }
 
-// endsIn goes over a chunk for the ends of calls.
+// endsIn decodes a chunk to find the ends of the calls with some depths.
 func (l *Log) endsIn(d *decoder, s *stream, chunk int, depths []int, targets map[int]target, found func(record int64, at uint64)) error {
-	// What a leave closes that is not of the innermost call is found out as in scanning,
-	// and is not for the stream to keep.
+	// The chunk is scanned, as that finds out which call a leave ends that is not of the innermost one. A copy of the stream
+	// keeps the results of this, because the stream itself must not change.
 	of := &stream{number: s.number, level: s.level, thread: s.thread, chunks: s.chunks[:chunk+1], strands: s.strands, inherited: s.inherited}
 	d.reset(of, l.view.Load().epochs.times)
 	d.scanning, d.chunk, d.gap = true, chunk-1, parser.NoGap
@@ -355,7 +347,7 @@ func (l *Log) endsIn(d *decoder, s *stream, chunk int, depths []int, targets map
 			return err
 		}
 		if first && dst[0].Gap == parser.EventsMissing {
-			// That is the STACK of the chunk's beginning.
+			// The STACK at the chunk's beginning has caused this gap, and its calls are known.
 			dst[0].Gap = parser.NoGap
 		}
 		for i := range dst[:n] {

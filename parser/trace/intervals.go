@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// An intervalMap says which of many loads owns an address, while they come one after the
-// other. What is asked of it is bounded also for a hundred thousand modules: the
-// addresses at which any of them begins or ends are known beforehand and sorted,
-// so that a range is a few bits and numbers.
+// An intervalMap says which load owns an address. Loads are added in order of time; a
+// later one takes addresses from earlier ones. It stays quick with a hundred
+// thousand modules: the addresses at which any of them begins or ends are known
+// from the start and sorted, so that a range is a pair of indexes.
 type intervalMap struct {
 	bounds []uint64 // addresses, rising
-	// starts has a bit for each bound at which a range begins that is owned as
-	// a whole; it reaches to the next. load is whose it is, -1 for nobody's.
+	// starts has a bit for each bound. A set bit says that a range with one owner
+	// begins at the bound; it reaches to the next set bit. load has the owner of the
+	// range, -1 for none.
 	starts []uint64
 	load   []int32
 }
@@ -33,8 +34,7 @@ func newIntervalMap(list []load) *intervalMap {
 	return o
 }
 
-// take gives the addresses from base to end to a load. It calls lost for those
-// that lose some.
+// take gives the addresses from base to end to a load. It calls lost for each owner that loses addresses.
 func (o *intervalMap) take(load int, base, end uint64, lost func(load int)) {
 	if base == end {
 		return
@@ -61,7 +61,7 @@ func (o *intervalMap) set(i int, load int32) {
 	o.load[i] = load
 }
 
-// before returns the last start that is not behind i; there is one.
+// before returns the last start at or before i. There always is one.
 func (o *intervalMap) before(i int) int {
 	k := i / 64
 	w := o.starts[k] << (63 - i%64) >> (63 - i%64)
@@ -72,7 +72,7 @@ func (o *intervalMap) before(i int) int {
 	return k*64 + bits.Len64(w) - 1
 }
 
-// after returns the first start behind i, or a number beyond all.
+// after returns the first start behind i. If there is none, it returns a number behind all bounds.
 func (o *intervalMap) after(i int) int {
 	i++
 	k := i / 64

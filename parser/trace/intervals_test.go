@@ -8,7 +8,7 @@ import (
 	"logparser/modules"
 )
 
-// TestOwners compares with a list that has the owner of every address.
+// TestOwners compares an intervalMap with a list of the owners of all addresses.
 func TestOwners(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -28,7 +28,7 @@ func TestOwners(t *testing.T) {
 				plain[a] = i
 			}
 			byAddress.take(i, m.Base, m.Base+m.Size, func(load int) { got = append(got, load) })
-			// Ranges of nobody are not told of.
+			// take does not call lost for addresses without an owner.
 			want = slices.DeleteFunc(slices.Compact(want), func(k int) bool { return k < 0 })
 			if !slices.Equal(slices.Compact(want), slices.Compact(got)) {
 				t.Fatalf("seed %d, load %d of %d at %d: %v lose addresses, want %v", seed, i, m.Size, m.Base, got, want)

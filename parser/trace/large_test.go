@@ -14,8 +14,8 @@ import (
 	"logparser/parser/trace"
 )
 
-// TestLarge writes and reads a trace of LOGPARSER_LARGE million events; with
-// 300 and whole addresses it has more than 4 GiB.
+// TestLarge writes and reads a trace of LOGPARSER_LARGE million events. With 300, and whole addresses, the file has more than
+// 4 GiB.
 func TestLarge(t *testing.T) {
 	millions, err := strconv.Atoi(os.Getenv("LOGPARSER_LARGE"))
 	if err != nil {

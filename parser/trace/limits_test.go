@@ -17,7 +17,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// TestGranularity has headers of any granularity before 8 MiB that are no chunks.
+// TestGranularity has file headers with any granularity, in front of 8 MiB without chunks.
 func TestGranularity(t *testing.T) {
 	for _, test := range []struct {
 		granularity uint32
@@ -39,7 +39,7 @@ func TestGranularity(t *testing.T) {
 	}
 }
 
-// TestManyLeftOut has many chunks that are left out, and one note of them.
+// TestManyLeftOut has many chunks that are left out. There must be only one note of them.
 func TestManyLeftOut(t *testing.T) {
 	const n = 2000
 	for _, test := range []struct {
@@ -77,7 +77,7 @@ func TestManyLeftOut(t *testing.T) {
 }
 
 // TestManyLoads has 100,000 modules at falling addresses, then some over all of
-// them; what is done for each must not grow with their number.
+// them. The work for each must not grow with their number.
 func TestManyLoads(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -101,15 +101,15 @@ func TestManyLoads(t *testing.T) {
 	if notes := message.Strings(log.Info().Notes); len(notes) > 5 {
 		t.Errorf("%d notes: %s", len(notes), notes[:5])
 	}
-	// It is some 0.3 s; the time grew with the square once, and was 40 s. Under the race
-	// detector, which runs the short tests, a loaded machine takes 20 s for what is linear.
+	// It takes about 0.3 s. When the time was quadratic, it took 40 s. The race detector runs the short tests; with it, a loaded
+	// machine takes 20 s for linear work.
 	if took > 10*time.Second && !testing.Short() {
 		t.Errorf("opening took %v", took)
 	}
 	t.Log("opening took", took)
 }
 
-// TestSnapshot has files of which the first chunks are missing: a loss, but in a ring.
+// TestSnapshot has files whose first chunks are missing. That is a loss, except in a ring.
 func TestSnapshot(t *testing.T) {
 	for _, test := range []struct {
 		flags  uint32
@@ -140,12 +140,12 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSteps has calibrations whose local times go their own way.
+// TestSteps has calibrations whose local times differ from the monotonic clock.
 func TestSteps(t *testing.T) {
 	const wall = 1_700_000_000 // 2023-11-14 22:13:20 UTC
 	type point struct {
 		ns    int64 // of the monotonic clock
-		wall  int64 // ns after that of the first
+		wall  int64 // ns after the wall time of the first
 		ahead int32
 	}
 	const s, hour = int64(1e9), int64(3600e9)
@@ -179,7 +179,7 @@ func TestSteps(t *testing.T) {
 			}
 		})
 	}
-	// Who sets the clock again and again does not fill the notes.
+	// Many steps of the clock do not make many notes.
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
 	for i := range int64(1000) {
@@ -193,8 +193,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// FuzzHeaders has any headers with right checksums: those of the file and of three
-// chunks with some records.
+// FuzzHeaders opens files with any headers, of the file and of three chunks with some records. Their checksums are right.
 func FuzzHeaders(f *testing.F) {
 	const used, summed, chunkUsed, chunkSummed = 96, 80, 64, 40
 	le := binary.LittleEndian

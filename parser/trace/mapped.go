@@ -5,8 +5,7 @@ import (
 	"logparser/parser"
 )
 
-// readMapped reads events from a record on by a cursor, of a file that is
-// mapped as far as it can be.
+// readMapped reads events by a cursor, from a record on. Where the file is mapped, it reads the mapped bytes.
 func readMapped(m *filemap.Mapping, c *cursor, dst []parser.Event, from int64, timed bool) (n int, err error) {
 	size := m.Size()
 	if size == 0 {
@@ -18,8 +17,8 @@ func readMapped(m *filemap.Mapping, c *cursor, dst []parser.Event, from int64, t
 		c.mapped = nil
 	})
 	if fault != nil {
-		// A mapping that fails says nothing of why; reading does. Where the
-		// cursor stands is not known.
+		// A fault of a mapping does not say its reason, but reading the file does. The
+		// cursor may be anywhere now, so it begins anew.
 		*c = cursor{v: c.v, r: c.r, x: c.x, sites: c.sites, ordinals: c.ordinals, taking: c.taking, next: -1}
 		return c.readAt(dst, from, timed)
 	}

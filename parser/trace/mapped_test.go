@@ -36,7 +36,7 @@ func openFile(t *testing.T) (path string, log *trace.Log, m *tracetest.Memory) {
 	return path, log, m
 }
 
-// TestMapped reads a file, which may be mapped, as it reads memory.
+// TestMapped reads the same events from a file, which may be mapped, and from memory.
 func TestMapped(t *testing.T) {
 	_, log, m := openFile(t)
 	want, err := readAll(open(t, m), 1000)
@@ -52,8 +52,8 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// TestCutWhileMapped cuts a file that is open, also in the middle of reading:
-// an error that says so, and before the cut all events are still there.
+// TestCutWhileMapped cuts a file that is open, also in the middle of reading. An error must say so, and all events before the cut
+// must still be found.
 func TestCutWhileMapped(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file is not cut here")
@@ -84,7 +84,7 @@ func TestCutWhileMapped(t *testing.T) {
 	}
 }
 
-// TestCloseWhileReading closes a log that others read.
+// TestCloseWhileReading closes a log while other goroutines read it.
 func TestCloseWhileReading(t *testing.T) {
 	_, log, _ := openFile(t)
 	var readers, started sync.WaitGroup

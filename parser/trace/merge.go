@@ -14,39 +14,40 @@ import (
 )
 
 // An index divides time into slices, so that a record is found by its number
-// without merging all that comes before. How many events lie exactly before a
-// slice is found out when it is first asked for: samples bound it.
+// without merging all events before it. The exact number of events before a slice
+// is computed when it is first needed. Until then only a lower bound is known.
 type index struct {
 	streams []*stream
 	total   int64
 	slices  []slice
-	// active has, slice by slice, the streams that have events in it.
+	// active has the streams that have events in a slice, slice by slice.
 	active []activeStream
 
 	mu    sync.Mutex
-	exact []int64 // events before a slice, -1 for not known
+	exact []int64 // events before each slice, -1 if not known yet
 }
 
-// A slice is the events from a time in units up to the next slice's.
+// A slice is the events from a time in units up to the time of the next slice.
 type slice struct {
 	from uint64
-	// least is how many events lie before it at least: those of streams that
-	// ended before, and those before the samples of active streams.
+	// least is a lower bound of the number of events before the slice. It counts the
+	// events of streams that ended before, and those before the samples of active
+	// streams.
 	least int64
-	// active is where its streams begin in index.active.
+	// active is the index in index.active at which the slice's streams begin.
 	active int
 }
 
-// An activeStream is a stream (an index into index.streams) and its last sample
-// whose events before are all before the slice.
+// An activeStream is a stream that has events in a slice, as an index into
+// index.streams. sample is its last sample before which all events lie before the
+// slice.
 type activeStream struct{ stream, sample int32 }
 
-// sliceEvents is the least number of events for which a slice is made, some
-// more where many streams are active.
+// sliceEvents is the least number of events in a slice. Where many streams are active, slices have more.
 const sliceEvents = 4 * sampleEvery
 
-// newIndex makes an index. old is that of the log before it grew, nil for none:
-// streams are then the old ones and more, and all new events are later.
+// newIndex makes an index. If the log has grown, old is its index from before, else nil. Then streams begins with the old
+// streams, and all new events are later than the old ones.
 func newIndex(streams []*stream, old *index) *index {
 	x := &index{streams: streams}
 	for _, s := range streams {
@@ -54,7 +55,7 @@ func newIndex(streams []*stream, old *index) *index {
 	}
 	from := uint64(0)
 	if old != nil && len(old.slices) > 0 {
-		// The last slices are made anew until they have enough events.
+		// The last slices may have had too few events; they are made again.
 		n := len(old.slices)
 		for n > 1 && old.total-old.slices[n-1].least < sliceEvents {
 			n--
@@ -67,8 +68,8 @@ func newIndex(streams []*stream, old *index) *index {
 		x.exact = append(x.exact, old.exact[:n]...)
 		old.mu.Unlock()
 	}
-	// Samples and ends of streams, as times before which so many more events
-	// lie.
+	// Samples and ends of streams. Each step adds a number of events that lie
+	// before a time.
 	type step struct {
 		time   uint64
 		events int64
@@ -171,20 +172,19 @@ func (x *index) know(i int, n int64) {
 	x.mu.Unlock()
 }
 
-// A source is an active stream of a cursor: events that are decoded already,
-// times in units.
+// A source is an active stream of a cursor, with events that are already decoded. Their times are in units.
 type source struct {
 	d      *decoder
 	s      *stream
 	events []parser.Event // the rest of batch
 	batch  []parser.Event
-	// ordinals is the cursor's.
+	// ordinals is cursor.ordinals.
 	ordinals bool
-	// taken has the values of events that were decoded, where the cursor takes some.
+	// taken has the values of decoded events, if the cursor reads values.
 	taken takenQueue
 }
 
-// more decodes the next events; none are left at the end of the stream.
+// more decodes the next events. At the end of the stream it leaves events empty.
 func (a *source) more() error {
 	a.batch = a.batch[:min(int64(cap(a.batch)), a.s.count-a.d.ordinal)]
 	n, err := a.read(a.batch)
@@ -192,7 +192,7 @@ func (a *source) more() error {
 	return err
 }
 
-// read decodes into dst, which has room for events that were counted.
+// read fills dst with events. The caller asks for no more events than scanning has counted, so it is an error if there are fewer.
 func (a *source) read(dst []parser.Event) (int, error) {
 	n, err := a.d.read(dst)
 	if err == nil && n < len(dst) {
@@ -210,39 +210,39 @@ func (a *source) read(dst []parser.Event) (int, error) {
 	return n, err
 }
 
-// A cursor merges the streams from some record on.
+// A cursor merges the streams by time, from some record on.
 type cursor struct {
 	v    *view
 	r    io.ReaderAt
 	x    *index
 	next int64 // number of the next event
-	i    int   // the slice
-	// heap has the streams that have events left, the one with the first
-	// event at 0; idle those that can be used again.
+	i    int   // index of the slice
+	// heap has the streams that have events left; the stream of the next event is
+	// at 0. idle has sources for reuse.
 	heap    heads[*source]
 	idle    []*source
-	segment int // of the clock, where the last event was
+	segment int // of the clock, for the last event
 	skipped []parser.Event
-	// mapped is the file's first bytes while events are read.
+	// mapped is the mapped part of the file while events are read.
 	mapped []byte
-	// sites says that events are read for their call sites.
+	// sites says that the cursor reads call sites.
 	sites bool
-	// ordinals says that events are read for where they lie: their address is their number
-	// in the stream, and their thread is the stream's number.
+	// ordinals says that the cursor only finds the places of events. Then an event's Address is its number
+	// in its stream, and its Thread is the stream's number.
 	ordinals bool
-	// taking says that events are read for the values that were taken at them; values are those of
+	// taking says that the cursor reads the values that hooks took. values are those of
 	// the last events.
 	taking bool
 	values []eventValues
 }
 
-// Memory of a cursor in events and in bytes, which its active streams share.
+// The memory of a cursor, in events and in bytes. Its active streams share it.
 const (
 	cursorEvents = 64 << 10
 	cursorBytes  = 2 << 20
 )
 
-// start makes the cursor stand at the first event of a slice.
+// start puts the cursor at the first event of a slice.
 func (c *cursor) start(i int) error {
 	for _, h := range c.heap {
 		c.idle = append(c.idle, h.of)
@@ -285,10 +285,10 @@ func (c *cursor) start(i int) error {
 	return nil
 }
 
-// source returns a source for one of so many active streams.
+// source returns a source for a stream, at a sample. active is the number of streams that share the cursor's memory.
 func (c *cursor) source(active int, s *stream, sample int) *source {
 	var a *source
-	// What the last events of a stream that has ended had taken is still wanted.
+	// A source whose values were not handed out yet cannot be used again, also if its stream has ended.
 	i := len(c.idle) - 1
 	for i >= 0 && len(c.idle[i].taken.list) > 0 {
 		i--
@@ -311,11 +311,11 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 	return a
 }
 
-// seek makes the cursor stand in the slice of a record, at or before it.
+// seek puts the cursor into the slice of a record, at the record or before it.
 func (c *cursor) seek(record int64) error {
 	x := c.x
-	// The slice is not behind the last that begins with the record at the
-	// earliest, nor before the last that begins with it at the latest.
+	// The slice is between two bounds: the last one that begins at or before the record by the
+	// lower bounds of events, and the last one that does so by upper bounds.
 	hi := sort.Search(len(x.slices), func(i int) bool { return x.slices[i].least > record }) - 1
 	lo := hi
 	for lo > 0 && x.slices[lo].least+sampleEvery*int64(len(x.streamsOf(lo))) > record {
@@ -343,8 +343,7 @@ func (c *cursor) seek(record int64) error {
 	return c.start(lo)
 }
 
-// jump goes on to the last sample before a record of the slice, where the
-// slice's events are all of one stream.
+// jump goes to the last sample before a record of the slice, if all events of the slice belong to one stream.
 func (c *cursor) jump(record int64) {
 	if len(c.heap) != 1 || len(c.x.streamsOf(c.i)) != 1 {
 		return
@@ -360,8 +359,7 @@ func (c *cursor) jump(record int64) {
 	}
 }
 
-// read fills dst with the next events, less only at the end of the log or with
-// an error. Times are in units.
+// read fills dst with the next events. It returns fewer only at the end of the log or with an error. Times are in units.
 func (c *cursor) read(dst []parser.Event) (int, error) {
 	n := 0
 	end := c.x.end(c.i)
@@ -385,8 +383,18 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 			end = c.x.end(c.i)
 			continue
 		}
-		// The first stream goes on up to where the second comes first, or
-		// the slice ends.
+		if len(c.heap) == 2 {
+			if k := c.readTwo(dst[n:], end); k > 0 {
+				n += k
+				c.next += int64(k)
+				if err := c.refillTwo(); err != nil {
+					return n, err
+				}
+				continue
+			}
+		}
+		// Take events of the first stream until the second stream has the next
+		// event, or the slice ends.
 		s := c.heap[0].of
 		limit := int64(min(end, math.MaxInt64))
 		if len(c.heap) > 1 {
@@ -432,12 +440,11 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 	return n, nil
 }
 
-// alone reports whether there is only one stream, of which no events are
-// decoded: in a heap of several each has some.
+// alone reports whether there is only one stream, and no event of it is decoded. If there are several, each has decoded events.
 func (c *cursor) alone() bool { return len(c.heap) == 1 && len(c.heap[0].of.events) == 0 }
 
-// readAlone decodes events of the only stream into dst, up to the end of the
-// slice, where others may join it. Those behind are kept for later.
+// readAlone decodes events of the only stream directly into dst, up to the end of
+// the slice, where other streams may begin. It keeps events behind that for later.
 func (c *cursor) readAlone(dst []parser.Event, end uint64) (int, error) {
 	s := c.heap[0].of
 	want := min(int64(len(dst)), int64(cap(s.batch)), s.s.count-s.d.ordinal)
@@ -455,7 +462,7 @@ func (c *cursor) readAlone(dst []parser.Event, end uint64) (int, error) {
 	return n, err
 }
 
-// enter goes on to a slice: streams that begin in it join.
+// enter goes to a slice and adds the streams that begin in it.
 func (c *cursor) enter(i int) error {
 	c.i = i
 	c.x.know(i, c.next)
@@ -475,7 +482,7 @@ func (c *cursor) enter(i int) error {
 	return nil
 }
 
-// convert turns the times of events from units to nanoseconds.
+// convert changes the times of events from units to nanoseconds.
 func (c *cursor) convert(events []parser.Event) {
 	list := c.v.clock.segments
 	if len(events) == 0 {
@@ -500,9 +507,9 @@ func (c *cursor) convert(events []parser.Event) {
 }
 
 const (
-	// maxCursors is how many positions of sequential reading are kept.
+	// maxCursors is how many cursors are kept for sequential reading to go on.
 	maxCursors = 4
-	// maxSkip is how far a cursor goes on by reading rather than by seeking.
+	// maxSkip is how many events a cursor reads to get to a record. For more it seeks.
 	maxSkip = sliceEvents / 2
 )
 
@@ -540,7 +547,7 @@ func (l *Log) readEvents(dst []parser.Event, from int64, timed bool) (int, error
 	return n, nil
 }
 
-// cursor returns a cursor, if possible one of a list that stands near before a record.
+// cursor returns a cursor for reading from a record on. If possible it takes one from the list that is shortly before the record.
 func (l *Log) cursor(v *view, record int64, list *[]*cursor) *cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -562,7 +569,7 @@ func (l *Log) cursor(v *view, record int64, list *[]*cursor) *cursor {
 	return c
 }
 
-// release keeps a cursor for later.
+// release puts a cursor into a list for later use.
 func (l *Log) release(c *cursor, list *[]*cursor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -571,7 +578,7 @@ func (l *Log) release(c *cursor, list *[]*cursor) {
 	}
 }
 
-// goTo makes the cursor stand before a record.
+// goTo puts the cursor before a record.
 func (c *cursor) goTo(from int64) error {
 	if d := from - c.next; c.next < 0 || d < 0 || d > maxSkip {
 		if err := c.seek(from); err != nil {
@@ -625,7 +632,7 @@ func (l *Log) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
 	return list, outer, nil
 }
 
-// find returns the stream of a record, and its number in that.
+// find returns the stream of a record, and the record's number in that stream.
 func (c *cursor) find(record int64) (s *stream, ordinal int64, err error) {
 	if err := c.goTo(record); err != nil {
 		return nil, 0, err
@@ -659,8 +666,7 @@ func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	// A decoder knows the last stack that the file stated, and none other was
-	// stated between that and the event.
+	// Behind the event, known is the last stack that the file stated before it.
 	d := newDecoder(c.r, wire.LongestFixed*4)
 	d.restore(s, c.v.epochs.times, int(ordinal/sampleEvery))
 	var dst [64]parser.Event

@@ -1,21 +1,21 @@
 package trace
 
-// A head is what has a next event or annotation, of which it knows the time.
+// A head is a source of events or annotations in a heap, with the time of its next one.
 type head[T any] struct {
 	time int64 // units
 	s    *stream
 	of   T
 }
 
-// before says whether a's next comes before b's.
+// before reports whether the next one of a comes before the next one of b.
 func (a *head[T]) before(b *head[T]) bool {
 	return a.time < b.time || a.time == b.time && a.s.earlier(b.s)
 }
 
-// A heads is a heap of heads: the one that comes first is at 0.
+// A heads is a heap. The head that comes first is at 0.
 type heads[T any] []head[T]
 
-// down restores the order below k, where it may be wrong.
+// down restores the heap's order after head k has changed to come later.
 func (h heads[T]) down(k int) {
 	if len(h) == 0 {
 		return
@@ -38,14 +38,14 @@ func (h heads[T]) down(k int) {
 	h[k] = moved
 }
 
-// up restores the order above the last, where it may be wrong.
+// up restores the heap's order after a head was appended.
 func (h heads[T]) up() {
 	for k := len(h) - 1; k > 0 && h[k].before(&h[(k-1)/2]); k = (k - 1) / 2 {
 		h[k], h[(k-1)/2] = h[(k-1)/2], h[k]
 	}
 }
 
-// pop takes out the first.
+// pop removes the first head.
 func (h heads[T]) pop() heads[T] {
 	last := len(h) - 1
 	h[0] = h[last]

@@ -18,8 +18,8 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// TestRing reads rings: of each thread the last events are left, their leaves
-// know what they leave, and the calls that were open before are told.
+// TestRing reads rings. Only the last events of each thread are left. Their leaves
+// have the right addresses, and the calls that were open before are known.
 func TestRing(t *testing.T) {
 	for seed := range uint64(soak(30)) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -75,7 +75,7 @@ func TestRing(t *testing.T) {
 				t.Fatalf("seed %d: %d outer calls of %d", seed, outer, len(stack))
 			}
 			for i := range calls {
-				// When they were entered is not known.
+				// The epochs of their enters are not known.
 				if calls[i].Address != stack[outer+i].Address || (calls[i].Space^stack[outer+i].Space)&1 != 0 {
 					t.Fatalf("seed %d: open call %d is %+v, want %+v", seed, i, calls[i], stack[outer+i])
 				}
@@ -84,7 +84,7 @@ func TestRing(t *testing.T) {
 			for i := range left {
 				e, o := left[i], all[cut+i]
 				e.Space, o.Space = e.Space&1, o.Space&1
-				// Where outer calls are not known, neither are their leaves.
+				// If there are unknown outer calls, the addresses of their leaves are not known either.
 				if e != o && outer == 0 {
 					t.Fatalf("seed %d: event %d is %+v, want %+v", seed, i, e, o)
 				}
@@ -102,15 +102,14 @@ func lastIndex(stack []parser.OpenCall, c parser.OpenCall) int {
 	return -1
 }
 
-// TestEpochs loads and unloads modules: an address means one module in each
-// space, as long as it is used in that space's time.
+// TestEpochs loads and unloads modules. In each space, an address must mean one module during the time of that space.
 func TestEpochs(t *testing.T) {
 	tests := []struct {
 		name string
-		// steps are words: +NAME@BASE:SIZE loads, -NAME unloads, ?ADDRESS
-		// calls. Numbers are in pages.
+		// steps are words: +NAME@BASE:SIZE loads a module, -NAME unloads it, and
+		// ?ADDRESS is a call. Numbers are in pages.
 		steps string
-		// want has the module of each call, and the number of epochs.
+		// want is the module of each call, and the number of epochs.
 		want   string
 		epochs int
 	}{
@@ -219,9 +218,9 @@ func TestClock(t *testing.T) {
 	const wall = 1_700_000_000_000_000_000 // 2023-11-14T22:13:20Z
 	tests := []struct {
 		name string
-		// points are units and nanoseconds of calibrations.
+		// points are calibrations, in units and nanoseconds.
 		points [][2]uint64
-		// at has units of events and the nanoseconds wanted.
+		// at are times of events, in units, and the wanted nanoseconds.
 		at [][2]int64
 	}{
 		{"between two", [][2]uint64{{1000, 5000}, {2001000, 1005000}}, [][2]int64{{1000, 5000}, {1001000, 505000}, {2001000, 1005000}}},
@@ -303,7 +302,7 @@ func TestUnknown(t *testing.T) {
 	for _, e := range events {
 		got = append(got, fmt.Sprintf("%d:%x@%d", e.Kind, e.Address, e.Time-events[0].Time))
 	}
-	// The annotation's delta counts.
+	// The delta of the annotation counts for the times of later events.
 	if s := strings.Join(got, " "); s != "0:400000@0 0:400010@40 1:400010@50 1:400000@60" {
 		t.Errorf("events %s", s)
 	}
@@ -319,7 +318,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDetect tells traces from others, also by the first chunk alone.
+// TestDetect tells traces from other files, also by the first chunk alone.
 func TestDetect(t *testing.T) {
 	m, _ := small(t)
 	head := m.Bytes[:64<<10]
@@ -342,7 +341,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestSameIDTwice has two threads of one id one after the other.
+// TestSameIDTwice has two threads with the same id, one after the other.
 func TestSameIDTwice(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)

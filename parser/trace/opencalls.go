@@ -11,8 +11,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// pull takes a frame from the nodes, so that frames is not empty unless the
-// stack is.
+// pull moves a frame from the nodes to frames if frames is empty. After that, frames is empty only if the stack is.
 func (d *decoder) pull() {
 	if len(d.frames) == 0 && d.base != 0 {
 		n := &d.s.nodes[d.base-1]
@@ -24,7 +23,7 @@ func (d *decoder) pull() {
 	}
 }
 
-// setStack makes the stack what the file states.
+// setStack sets the stack to one that the file states.
 func (d *decoder) setStack(o openStack) {
 	d.frames, d.base, d.deep = d.frames[:0], o.node, nil
 	d.known, d.knownFrames = o, d.knownFrames[:0]
@@ -33,7 +32,7 @@ func (d *decoder) setStack(o openStack) {
 	}
 }
 
-// keep moves all frames into nodes and returns the innermost.
+// keep moves all frames into nodes and returns the innermost node.
 func (d *decoder) keep() uint32 {
 	s := d.s
 	if uint64(len(s.nodes)+len(d.frames)) >= math.MaxUint32 {
@@ -50,11 +49,11 @@ func (d *decoder) keep() uint32 {
 	return d.base
 }
 
-// same reports whether two frames have the same address, whenever entered.
+// same reports whether two frames have the same address, regardless of their epochs.
 func (f frame) same(g frame) bool { return f.address == g.address && (f.space^g.space)&1 == 0 }
 
-// leave closes the innermost call of an address and all above it, and returns
-// its frame; where there is none, it closes nothing and returns f.
+// leave ends the innermost call of an address and all calls above it, and returns the call's frame. If no such call is open, it
+// ends nothing and returns f.
 func (d *decoder) leave(f frame, ordinal int64) frame {
 	d.pull()
 	if n := len(d.frames); n > 0 && d.frames[n-1].same(f) {
@@ -85,13 +84,13 @@ func (d *decoder) leave(f frame, ordinal int64) frame {
 	return f
 }
 
-// nearNodes is how far search goes before it makes an index.
+// nearNodes is how many nodes search looks at before it makes an index.
 const nearNodes = 64
 
-// search returns how many calls are above the innermost of an address, -1 if
-// there is none. Leaves that match nothing on a deep stack must not make the
-// time quadratic: the frames are few, since each sample moves them into nodes,
-// and the nodes get an index.
+// search returns the number of calls above the innermost call of an address, or
+// -1 if no such call is open. Many leaves that match nothing on a deep stack must
+// not take quadratic time. The frames are few, because each sample moves them
+// into nodes; for the nodes there is an index.
 func (d *decoder) search(f frame) int32 {
 	above := int32(0)
 	for i := len(d.frames) - 1; i >= 0; i-- {
@@ -131,11 +130,10 @@ func (d *decoder) index(f frame, n int32) {
 	}
 }
 
-// comparableStack bounds the stacks that are compared with what is known.
+// comparableStack bounds the length of stated stacks that are compared with the stack of the decoder.
 const comparableStack = 4096
 
-// stack takes a STACK record at an offset. What it says is found out while
-// scanning and kept in the stream.
+// stack takes in the STACK record at an offset. Its calls are only read while scanning; the stream keeps the result.
 func (d *decoder) stack(offset, head, length int64) error {
 	s := d.s
 	if d.on != 0 {
@@ -152,8 +150,9 @@ func (d *decoder) stack(offset, head, length int64) error {
 		return d.bad(errLength)
 	}
 	k := int64(info.Calls)
-	// After a gap the stack is empty, and otherwise as the events say, which
-	// a deep one is believed to be, unless the recorder says that it is not.
+	// Normally a STACK agrees with the events before it, or the stack is empty after
+	// a gap. A deep stack is not compared: it is taken to agree, unless the recorder
+	// says that it does not (StackStated).
 	stated := info.Flags&wire.StackStated != 0
 	if !stated && k > comparableStack && (len(d.frames) > 0 || d.base != 0) {
 		return nil
@@ -201,8 +200,7 @@ func (d *decoder) stack(offset, head, length int64) error {
 	return nil
 }
 
-// restated makes the stack what scanning found that the record at an offset says, if
-// that was anything new.
+// restated sets the stack as scanning did at the record at an offset, if the record told anything new.
 func (d *decoder) restated(offset int64) {
 	at := statedStack{chunk: int32(d.chunk), offset: offset}
 	if i, ok := slices.BinarySearchFunc(d.s.stacks, at, statedStack.compare); ok {

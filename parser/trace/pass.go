@@ -9,20 +9,19 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Events that are only counted.
+// Counting events.
 //
-// Opening a trace has to know how many events a stream has and what is open at each sample, but
-// not the events themselves. Nothing is written for them then but the first four bytes of enters, on a stack,
-// and nothing depends on whether an enter or a leave comes, which no processor can predict.
+// Opening a trace needs the number of events of each stream and the calls that are open at each sample, but not the events
+// themselves. So this pass only keeps a stack with the first four bytes of enters. It has no branch that depends on whether a
+// record is an enter or a leave, because processors cannot predict that.
 
-// A passed is events that a decoder has gone over: how many, and the times in units of the first and the last.
+// A passed says how many events a decoder has gone over, and the times in units of the first and the last one.
 type passed struct {
 	n           int
 	first, last uint64
 }
 
-// pass goes over the next n events as read does, less only at the end of the stream or with an
-// error of reading the file.
+// pass goes over the next n events. It goes over fewer only at the end of the stream, or with an error of reading the file.
 func (d *decoder) pass(n int) (t passed, err error) {
 	defer d.detach()
 	for t.n < n {
@@ -33,7 +32,7 @@ func (d *decoder) pass(n int) (t passed, err error) {
 	return t, nil
 }
 
-// count counts k events, of which the last has the decoder's time; the first comes alone.
+// count adds k events, of which the last has the decoder's time. The first event must be counted alone, so that its time is known.
 func (d *decoder) count(t *passed, k int) {
 	if t.n == 0 {
 		t.first = d.time
@@ -44,7 +43,7 @@ func (d *decoder) count(t *passed, k int) {
 	d.gap = parser.NoGap
 }
 
-// passChunk goes over events of the current chunk until they are n. It returns what decode does.
+// passChunk goes over events of the current chunk until t has n. It returns the errors that decode returns.
 func (d *decoder) passChunk(t *passed, n int) error {
 	for t.n < n {
 		if d.chunk < 0 {
@@ -83,14 +82,14 @@ func (d *decoder) passChunk(t *passed, n int) error {
 }
 
 const (
-	// deepest is how many calls may be open in passShorts when it begins, and passedRecords has room for as many
-	// enters more: a power of two, so that no place in it has to be checked.
+	// deepest bounds the calls that are open when passShorts begins. passedRecords leaves room for as many enters
+	// more. It is a power of two, so that masking an index replaces the check of its bounds.
 	deepest       = sampleEvery
 	passedRecords = 2 * deepest
 )
 
-// passShorts goes over short enters and leaves that begin before last, as long as there are no more of them than most,
-// until one needs more looking at, and returns how many.
+// passShorts goes over at most most short enters and leaves that begin before last, up to the first one that needs special
+// treatment, and returns their number.
 func (d *decoder) passShorts(most, last int) (n int) {
 	if len(d.frames) > deepest || d.time+uint64(most)*wire.MaxWordDelta >= d.nextEpoch {
 		return d.readShorts(most, last)
@@ -99,13 +98,13 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	if d.records == nil {
 		d.records = new([passedRecords]uint32)
 	}
-	// Calls below low, the fewest that were open at a time, are open all through. Those above it were
-	// entered here, and the last record that was put in their place is their enter.
+	// low is the smallest number of calls that were open at a time. The calls below it stay open. A call above
+	// it was entered here: the record that was written last at its place is its enter.
 	records, top, before := d.records, len(d.frames), len(d.frames)
 	low := top
 	b := d.buf[:len(d.buf)+overread]
 	p, time := d.p, d.time
-	// A record has two bytes at least.
+	// A record has at least two bytes, so this bounds the number of records.
 	last = min(last, p+min(most, deepest)*wire.ShortLeaveSize)
 	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
@@ -119,7 +118,7 @@ func (d *decoder) passShorts(most, last int) (n int) {
 		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
 		time += wire.EnterDelta(v)&(leave-1) | wire.LeaveDelta(v)&-leave
 	}
-	// The bytes and the calls that are open now and were not before say how many leaves there were.
+	// The number of leaves follows from the number of bytes and from how many calls more are open now.
 	left := (p - d.p - wire.ShortEnterSize*(top-before)) / (wire.ShortEnterSize + wire.ShortLeaveSize)
 	n = 2*left + top - before
 	d.p, d.time = p, time
@@ -133,7 +132,7 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	return n
 }
 
-// readShorts is passShorts for what lies near an epoch's beginning, and for deep stacks.
+// readShorts does what passShorts does, near the beginning of an epoch and for deep stacks.
 func (d *decoder) readShorts(most, last int) int {
 	var events [64]parser.Event
 	return d.shorts(events[:min(most, len(events))], d.buf[:len(d.buf)+overread], last)

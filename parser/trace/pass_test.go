@@ -11,7 +11,7 @@ import (
 	"logparser/parser"
 )
 
-// stands returns how a decoder stands elsewhere than another.
+// stands returns an error if two decoders are not at the same place.
 func stands(d, o *decoder) error {
 	if d.time != o.time || d.ordinal != o.ordinal || d.bufAt+int64(d.p) != o.bufAt+int64(o.p) || d.chunk != o.chunk {
 		return fmt.Errorf("it is at time %d, event %d, offset %d, chunk %d, the other at %d, %d, %d, %d",
@@ -24,7 +24,7 @@ func stands(d, o *decoder) error {
 	return nil
 }
 
-// differsPass returns how going over a stream, some events at a time, differs from reading it.
+// differsPass goes over a stream, some events at a time, and returns an error if that differs from reading it.
 func differsPass(r *rand.Rand, l *Log, s *stream) error {
 	v := l.view.Load()
 	read, pass := newDecoder(l.r, 1<<12), newDecoder(l.r, 1<<12)
@@ -57,8 +57,7 @@ func differsPass(r *rand.Rand, l *Log, s *stream) error {
 	}
 }
 
-// TestPass goes over the streams of random programs and holds what is counted, and where that leads, against reading
-// them.
+// TestPass goes over the streams of random programs, and compares the counts and the decoder's place with reading them.
 func TestPass(t *testing.T) {
 	rounds := uint64(150)
 	if testing.Short() {
@@ -73,7 +72,7 @@ func TestPass(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		// Damage ends chunks in their midst.
+		// Damage ends some chunks in the middle.
 		if seed%3 == 0 {
 			for range 5 {
 				m.Bytes[4096+r.IntN(len(m.Bytes)-4096)] ^= 1 << r.IntN(8)

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxBody bounds the process records that are looked at, in bytes; a
-	// command line has at most 2 MiB.
+	// maxBody bounds the size of the process records that are read, in bytes. The
+	// largest is a command line, which has at most 2 MiB.
 	maxBody = 4 << 20
-	// maxModules bounds the modules of a trace, as of a modules file.
+	// maxModules bounds the modules of a trace. Modules files have the same bound.
 	maxModules = 100_000
 	maxNotes   = 200
-	// maxCrash bounds the body of a CRASH in bytes, and maxCrashes how many of them are kept; a
-	// recorder writes one of at most 128 KiB.
+	// maxCrash bounds the body of a CRASH in bytes, and maxCrashes their number. A
+	// recorder writes only one, of at most 128 KiB.
 	maxCrash   = 1 << 20
 	maxCrashes = 4
 )
@@ -32,37 +32,37 @@ const (
 type load struct {
 	number           uint32
 	flags            uint32
-	module           modules.Module // without times
+	module           modules.Module // its times are not set
 	bias             uint64
 	loaded, unloaded uint64 // units
 }
 
-// A process is what the process chunks say.
+// A process is the content of the process chunks.
 type process struct {
 	calibrations []calibration
 	loads        []load // by time of loading
 	byNumber     map[uint32]int
-	// names has the last name of each of the system's thread ids.
+	// names has the last name of each thread, by the system's thread ids.
 	names map[uint32]string
-	// shared says that a view has names.
+	// shared says that a view uses the map names, so that it must be copied before a change.
 	shared bool
-	// path of the executable, description of the system, version of the
-	// recorder.
+	// The path of the executable, a description of the system, and the
+	// version of the recorder.
 	path, system, recorder string
 	arguments              []string
 	overhead               *wire.Overhead
 	lost                   int64
-	unloads                int // that were taken in
-	// threadEnds are the THREADEND records. ended is the time of the record with which
-	// the recording ended in order, if there is one.
+	unloads                int // UNLOAD records that were read
+	// threadEnds are the THREADEND records. ended is the time at which the recording
+	// ended, if hasEnded says that a record tells that.
 	threadEnds []threadEnd
 	ended      uint64
 	hasEnded   bool
 	crashes    []crash
-	// exited says that there is an EXIT record: the process is gone. killed: by a signal, before
-	// the recording had ended.
+	// exited says that there is an EXIT record, so the process is gone. killed says that a signal
+	// ended it before the recording had ended.
 	exited, killed bool
-	// ways are the ways in, and late says that leaves are late.
+	// ways are the ways by which events were recorded. late says that leaves are recorded late.
 	ways        []string
 	late        bool
 	values      takenValues
@@ -96,8 +96,8 @@ func (p *process) hurt(offset, n int64, err error) {
 
 var errRecordLength = message.New("it has an impossible length")
 
-// read reads the records of a process chunk that were not read before. Errors
-// are those of reading the file; damage is noted.
+// read reads those records of a process chunk that were not read before. It
+// notes damage; its errors are those of reading the file.
 func (p *process) read(r io.ReaderAt, c *chunk) error {
 	at, end := c.offset+wire.ChunkHeaderSize+int64(c.done), c.end()
 	c.done = c.used
@@ -150,8 +150,8 @@ func shrunk(err error) error {
 	return err
 }
 
-// record takes in a record. The error is about its body; what could be read of
-// some is taken nevertheless.
+// record takes in a record. Its error says what is wrong with the body. Of some
+// records, the fields before the error are taken nevertheless.
 func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 	var err error
 	switch typ {
@@ -207,7 +207,7 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 		var r wire.Switching
 		err = wire.ParseBody(body, &r)
 		if r.On != 0 {
-			// Also after an exec that failed.
+			// After an exec that failed, this takes back the end that the EXEC record has told.
 			p.hasEnded = false
 			p.note("recording was switched on: %s", printable(r.Why))
 		} else {
@@ -248,8 +248,7 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 	return err
 }
 
-// exit takes in how the process ended. It is also when the recording ended, unless that had
-// ended before.
+// exit takes in an EXIT record. Its time is also the end of the recording, unless that had ended before.
 func (p *process) exit(time uint64, r *wire.Exit) {
 	p.exited = true
 	if !p.hasEnded {
@@ -267,7 +266,7 @@ func (p *process) exit(time uint64, r *wire.Exit) {
 	}
 }
 
-// unload ends the life of a module.
+// unload notes the time at which a module was unloaded.
 func (p *process) unload(time uint64, number uint32) {
 	i, ok := p.byNumber[number]
 	if !ok {
@@ -280,17 +279,17 @@ func (p *process) unload(time uint64, number uint32) {
 	}
 }
 
-// wayNames are the ways in as people know them.
+// wayNames are the names for people of the ways by which events are recorded.
 var wayNames = map[string]string{
 	"finstrument-functions": "-finstrument-functions", "mfentry": "-pg -mfentry", "minstrument-return": "-minstrument-return=call",
 	"penter": "/Gh /GH", "api": "logrec.h", "preloaded": "LD_PRELOAD",
 	"xray": "patched -fxray-instrument", "patched": "patched entries", "patched-returns": "patched returns", "libcalls": "calls into libraries",
 }
 
-// maxWays bounds the ways in that are listed.
+// maxWays bounds the ways that are listed.
 const maxWays = 16
 
-// way takes in a way by which events came.
+// way notes a way by which events were recorded.
 func (p *process) way(value string) {
 	if value == "late-leaves" {
 		p.late = true
@@ -305,7 +304,7 @@ func (p *process) way(value string) {
 	}
 }
 
-// printable makes a text from a file fit for a line of a message.
+// printable makes a text from a file safe to show in a message of one line.
 func printable(s string) string {
 	const most = 500
 	if len(s) > most {
@@ -342,8 +341,8 @@ func (p *process) load(time uint64, r *wire.Load) {
 	p.loads = append(p.loads, l)
 }
 
-// order puts the loads from number from on in order of time. None is earlier
-// than a time that was published.
+// order sorts the loads from number from on by time. Loads that are earlier than
+// published get that time, because what was published must not change.
 func (p *process) order(from int, published uint64) {
 	for i := range p.loads[from:] {
 		l := &p.loads[from+i]
@@ -356,8 +355,8 @@ func (p *process) order(from int, published uint64) {
 	}
 }
 
-// parseIdentity reads an identity as the modules file has it, or the hex digits
-// of a build-id alone, or a GUID and an age.
+// parseIdentity reads an identity in the form of the modules file. It also accepts the hex digits of a build-id alone, and a
+// GUID with an age alone.
 func parseIdentity(s string) (modules.Identity, bool) {
 	if s == "" {
 		return modules.Identity{}, true
@@ -374,36 +373,36 @@ func parseIdentity(s string) (modules.Identity, bool) {
 	return modules.Identity{}, false
 }
 
-// An epochs is what addresses meant when.
+// Epochs divide the time of a log. Within an epoch an address always has the same meaning.
 type epochs struct {
-	// times are when epochs begin, but the first, in units.
+	// times are the beginnings of all epochs but the first, in units.
 	times []uint64
-	// modules are for look-ups: each lives from the beginning of the epoch in
-	// which it was loaded to the end of the one in which it was unloaded.
+	// modules are for looking up addresses. For that, a module lives from the beginning of the
+	// epoch in which it was loaded to the end of the epoch in which it was unloaded.
 	modules *modules.Map
 	spaces  []parser.Space
 }
 
-// maxEpochs is what fits Event.Space.
+// maxEpochs is the number of epochs for which Event.Space has room.
 const maxEpochs = 1 << 15
 
-// findEpochs divides time into epochs. A new one begins only where a module is
-// loaded over the range of an earlier one that is another module: within an
-// epoch an address means one thing, however often a library was reloaded.
+// findEpochs divides time into epochs. A new epoch begins only where a module is
+// loaded at addresses that another module had before. If a library is only
+// unloaded and loaded again at the same place, the epoch goes on.
 //
-// The list is in order of time, which loads that were found late must keep: a
-// longer list gives the same epochs first.
+// The list must be in order of time. If loads are appended to it later, the first
+// epochs stay the same.
 func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
 	var notes []message.Text
 	list = slices.Clone(list)
 	e := &epochs{}
 	byAddress := newIntervalMap(list)
 	first := make([]int, len(list)) // epochs
-	// A life is what is known of equal modules: the first and the last load
-	// of those that follow each other.
+	// A life is a sequence of loads of the same module without another module in between:
+	// its first and its last load.
 	type life struct{ first, last int }
 	found := make(map[modules.Module]life)
-	same := make([]int, len(list)) // the first of equal modules that follow each other
+	same := make([]int, len(list)) // the first load of the same life
 	epoch := 0
 	for i := range list {
 		l := &list[i]
@@ -413,7 +412,7 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
 			if o.module != l.module {
 				other = true
 			}
-			// Nobody told that it was unloaded.
+			// The log has no record that it was unloaded.
 			o.unloaded = min(o.unloaded, l.loaded)
 		})
 		if other {
@@ -432,8 +431,8 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
 		}
 		found[l.module] = life{same[i], i}
 	}
-	// bounds of an epoch in nanoseconds. Neighbours may begin in the same
-	// one; the times of spaces must differ nevertheless.
+	// The beginnings of epochs in nanoseconds. Two epochs may begin in the same
+	// nanosecond, but the times of spaces must differ.
 	begins := make([]int64, len(e.times)+1)
 	begins[0] = -maxTime
 	for i, t := range e.times {

@@ -2,30 +2,29 @@ package trace
 
 import "slices"
 
-// A reading is records that somebody reads at the moment, by a cursor that will stand behind them.
+// A reading is a range of records that a goroutine is reading now. Its cursor will be at the end of the range.
 //
-// Who reads a log block by block on several processors asks for the records behind those that another one is
-// still reading. A cursor that stands elsewhere would have to decode these, too, to get there: of what text of all
-// rows takes on two processors that was a tenth. So the next one waits for the cursor.
+// If several goroutines read a log block by block, one often asks for the records behind those that another is still reading.
+// Another cursor would have to decode these records as well to get there. On two processors that took a tenth of the time for
+// writing all rows as text. So the goroutine waits for the first one's cursor instead.
 type reading struct {
 	v *view
-	// end is the first record behind it.
+	// end is the first record behind the range.
 	end int64
-	// before is the one that it waits for, nil for none, and behind how many wait for each other up to it.
+	// before is the reading that this one waits for, nil for none. behind is the length of the chain of waiting readings.
 	before *reading
 	behind int
 	done   chan struct{}
 }
 
-// mostBehind bounds how many wait for each other in a row: with more processors than that it is quicker to let one
-// of them decode some records twice.
+// mostBehind bounds the chain of waiting readings. With more processors it is quicker if one of them decodes some records twice.
 const mostBehind = 3
 
-// begin makes a reading of the records before end, from one on, and returns when the cursor is there that will stand
-// at that, if any will soon. It is to be ended.
+// begin begins a reading of the records from from to end. If a cursor will soon be at from, it waits for that cursor. The caller
+// must end the reading.
 func (l *Log) begin(v *view, from, end int64) *reading {
 	r := l.queue(v, from, end)
-	// Readings wait for those of earlier records only, so that none waits for itself.
+	// A reading waits only for one of earlier records, so there is no circle of waiting readings.
 	if r.before != nil {
 		<-r.before.done
 		r.before = nil
@@ -33,7 +32,7 @@ func (l *Log) begin(v *view, from, end int64) *reading {
 	return r
 }
 
-// queue makes a reading with the one that it is to wait for.
+// queue makes a reading and sets the reading that it has to wait for.
 func (l *Log) queue(v *view, from, end int64) *reading {
 	r := &reading{v: v, end: end, done: make(chan struct{})}
 	l.mu.Lock()
@@ -49,7 +48,7 @@ func (l *Log) queue(v *view, from, end int64) *reading {
 	return r
 }
 
-// end ends a reading, when its cursor is back.
+// end ends a reading. Its cursor must have been released before.
 func (l *Log) end(r *reading) {
 	l.mu.Lock()
 	l.readings = slices.DeleteFunc(l.readings, func(o *reading) bool { return o == r })

@@ -11,9 +11,9 @@ import (
 	"logparser/parser/trace"
 )
 
-// TestRecorded reads a trace that scripts/bench/large-trace.sh has recorded:
-// LOGPARSER_RECORDED_THREADS threads that called one function
-// LOGPARSER_RECORDED_CALLS times each, and the first of them once more.
+// TestRecorded reads a trace that scripts/bench/large-trace.sh has recorded.
+// LOGPARSER_RECORDED_THREADS threads have called one function
+// LOGPARSER_RECORDED_CALLS times each, and the first thread once more.
 func TestRecorded(t *testing.T) {
 	path := os.Getenv("LOGPARSER_RECORDED")
 	if path == "" {

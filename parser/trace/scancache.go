@@ -10,20 +10,18 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// What opening a trace has found can be kept, so that opening it again neither walks over
-// its chunks nor decodes its events: the list of the chunks, and of each stream the samples
-// with what they refer to, see [Log.Found]. The process chunks, which are small, are read
-// each time. That the file is still the one of which this was found is for the caller to
-// know; where the program may still write, the chunks that it would write to are looked at.
+// The scan cache keeps what opening a trace has found ([Log.Found]), so that opening it again need not walk over its chunks nor
+// decode its events. It has the list of chunks, and for each stream the samples with what they refer to. It does not have the
+// process chunks; they are small and are read each time. The caller must know that the file is still the same. If the program may
+// still write to the file, the chunks that it would write to are looked at.
 //
-// It is scanCacheMagic and then numbers, most of them as varints of what they are more than
-// the one before. Numbers that lead somewhere are checked when they are read.
+// The cache is scanCacheMagic and then numbers. Most of them are varints of the difference to the number before. Numbers that are
+// used as an index are checked when they are read.
 
-// scanCacheMagic changes with the meaning of what follows it, and with what scanning finds.
+// scanCacheMagic must change when the meaning of the numbers changes, or when scanning finds something else than before.
 const scanCacheMagic = "LPSCAN\x00\x01"
 
-// Found implements [parser.Scanner]: nil where the program was seen to write, or may
-// overwrite what was there.
+// Found implements [parser.Scanner]. It is nil if the program was seen to write, or if it may overwrite old records.
 func (l *Log) Found() []byte {
 	l.growing.Lock()
 	defer l.growing.Unlock()
@@ -34,13 +32,12 @@ func (l *Log) Found() []byte {
 	return l.found
 }
 
-// Beginning implements [parser.Scanner]. A trace that has grown is gone through anew: events
-// that came later may stand between others.
+// Beginning implements [parser.Scanner]. Nothing of an old scan helps with a trace that has grown, because new events may lie
+// between old ones.
 func (l *Log) Beginning(int64) ([]byte, bool) { return nil, false }
 
-// restore makes the walker, which has read the header, what it was when data was made of
-// it. It returns false where data is not of this file, or the file has changed; the walker
-// is then of no more use.
+// restore gives the walker the state that data was made from. The walker must have read the header. restore returns false if data
+// belongs to another file or the file has changed; then the walker cannot be used any more.
 func (w *walker) restore(ctx context.Context, data []byte) bool {
 	if len(data) < len(scanCacheMagic) || string(data[:len(scanCacheMagic)]) != scanCacheMagic {
 		return false
@@ -72,7 +69,7 @@ func (w *walker) restore(ctx context.Context, data []byte) bool {
 	return w.head.State != wire.StateRecording || w.unchanged(ctx)
 }
 
-// unchanged reports whether a file that may still be written has nothing that is not known.
+// unchanged reports whether a file that may still be written has nothing new.
 func (w *walker) unchanged(ctx context.Context) bool {
 	at, streams, chunks, damage, bytes := w.at, len(w.all), len(w.process), len(w.damage), w.damageBytes
 	for _, s := range w.all {
@@ -86,7 +83,7 @@ func (w *walker) unchanged(ctx context.Context) bool {
 	if w.walk(ctx) != nil || w.at != at || len(w.all) != streams || len(w.process) != chunks {
 		return false
 	}
-	// What is odd at the end of the file was found before.
+	// The walk finds damage at the end of the file a second time.
 	w.damage, w.damageBytes = w.damage[:damage], bytes
 	for i, s := range w.all {
 		if len(s.chunks) != before[i] {
@@ -97,7 +94,7 @@ func (w *walker) unchanged(ctx context.Context) bool {
 	return err == nil && !changed
 }
 
-// encode returns what the walker has found, and the scan of its streams.
+// encode returns the scan cache: what the walker has found, and the scans of its streams.
 func (w *walker) encode() []byte {
 	f := &scanCacheWriter{b: []byte(scanCacheMagic)}
 	f.number(w.size)
@@ -122,7 +119,7 @@ func (w *walker) encode() []byte {
 // A scanCacheWriter writes what a scan has found.
 type scanCacheWriter struct {
 	b      []byte
-	failed bool // there is something that cannot be written
+	failed bool // something cannot be written
 }
 
 func (f *scanCacheWriter) number(n int64)    { f.b = binary.AppendVarint(f.b, n) }
@@ -157,7 +154,7 @@ func (f *scanCacheWriter) damage(list []parser.Damage, bytes int64) {
 	}
 }
 
-// Kinds of arguments of texts.
+// Kinds of arguments of messages.
 const (
 	numberArgument = iota
 	unsignedArgument
@@ -288,7 +285,7 @@ func (f *scanCacheWriter) windows(list [][wire.Windows]window) {
 	}
 }
 
-// nodes writes frames that were there before by their numbers.
+// nodes writes nodes. A frame that was written before is written as a number.
 func (f *scanCacheWriter) nodes(list []node) {
 	numbers := make(map[frame]uint64)
 	f.unsigned(uint64(len(list)))
@@ -325,7 +322,7 @@ func (f *scanCacheWriter) samples(list []sample) {
 	}
 }
 
-// A scanCacheReader reads what a scanCacheWriter wrote, and is bad once anything is not so.
+// A scanCacheReader reads what a scanCacheWriter has written. It sets bad at the first error.
 type scanCacheReader struct {
 	b   []byte
 	bad bool
@@ -351,7 +348,7 @@ func (r *scanCacheReader) unsigned() uint64 {
 	return n
 }
 
-// most returns a number that is at most n, within returns one of 0 to n.
+// most reads a number that must be at most n. within reads one that must be from 0 to n.
 func (r *scanCacheReader) most(n uint64) uint64 {
 	v := r.unsigned()
 	if v > n {
@@ -370,7 +367,7 @@ func (r *scanCacheReader) within(n int64) int64 {
 	return v
 }
 
-// count returns a number of things, each of which has so many bytes at least.
+// count reads the length of a list, of which each element has at least size bytes.
 func (r *scanCacheReader) count(size int) int {
 	return int(r.most(uint64(len(r.b) / size)))
 }
@@ -400,7 +397,7 @@ func (r *scanCacheReader) damage() (list []parser.Damage, bytes int64) {
 	return list, bytes
 }
 
-// maxNested bounds the texts that are arguments of texts.
+// maxNested bounds the depth of messages that are arguments of messages.
 const maxNested = 8
 
 func (r *scanCacheReader) text(depth int) message.Text {
@@ -434,7 +431,7 @@ func (r *scanCacheReader) chunks(size int64) []chunk {
 		c = chunk{offset: c.offset + r.number(), base: c.base + uint64(r.number()), used: uint32(r.most(math.MaxUint32)), size: uint32(r.most(math.MaxUint32))}
 		sequence += r.number()
 		c.sequence, c.gap = uint32(sequence), r.flag()
-		// The chunk of inherited calls, of size 0, is not in the file.
+		// The chunk of inherited calls has size 0 and is not in the file.
 		if r.bad = r.bad || c.offset < 0 || c.offset > size || c.base > maxTime || sequence < 0 || sequence > math.MaxUint32 || c.size > 0 && c.end() > size; r.bad {
 			return nil
 		}
@@ -548,7 +545,7 @@ func (r *scanCacheReader) samples(s *stream) {
 		}
 		m.chunk, m.stack, m.windows, m.unwinds, m.saved = int32(chunk), uint32(stack), int32(windows), int32(unwinds), int32(saved)
 		if i > 0 {
-			// The first stands before the first chunk.
+			// The first sample is before the first chunk.
 			if chunk < 0 || windows < 0 {
 				r.bad = true
 				return

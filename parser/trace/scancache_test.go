@@ -17,8 +17,8 @@ import (
 	"logparser/parser/trace"
 )
 
-// reopened opens a log again with what was found in it, and holds that nothing tells them
-// apart. It returns the log where it may not be opened so.
+// reopened opens a log again with the result of the first reading, and checks that the two logs are the same. It returns the first
+// log if it has no result to open it with.
 func reopened(t testing.TB, m *tracetest.Memory, log *trace.Log) *trace.Log {
 	t.Helper()
 	found := log.Found()
@@ -41,7 +41,7 @@ func reopened(t testing.TB, m *tracetest.Memory, log *trace.Log) *trace.Log {
 	return again
 }
 
-// same compares what two logs say of themselves.
+// same compares the descriptions of two logs.
 func same(a, b *trace.Log) error {
 	text := func(log *trace.Log) string {
 		info := *log.Info()
@@ -64,8 +64,7 @@ func same(a, b *trace.Log) error {
 	return nil
 }
 
-// TestFound opens runs of random programs again, also where the program was killed and where
-// some of the file is damaged.
+// TestFound opens runs of random programs again. Some programs were killed, and some files are damaged.
 func TestFound(t *testing.T) {
 	kept := 0
 	for seed := range uint64(soak(60)) {
@@ -124,7 +123,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestFoundChanged has logs that are not what they were.
+// TestFoundChanged has logs that have changed since the result was made.
 func TestFoundChanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lptrace")
 	f, err := os.Create(path)
@@ -173,7 +172,7 @@ func TestFoundChanged(t *testing.T) {
 	}
 }
 
-// FuzzFound changes what was found: whatever is believed must do no harm.
+// FuzzFound changes the result of a reading. Opening the log with it must do no harm.
 func FuzzFound(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 3))
 	m := &tracetest.Memory{}

@@ -10,14 +10,14 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Call sites are read as events are, in the order of all streams, by cursors of their
-// own: an event has then the call site in the place of its address, and siteKnown in
-// the place of its gap if it has any.
+// Call sites are read in the order of all events, by cursors of their own. Such a
+// cursor puts the call site into Event.Address. It puts siteKnown into Event.Gap if
+// the event has a call site.
 
-// siteKnown stands in the Gap of an event that has a call site.
+// siteKnown marks an event that has a call site.
 const siteKnown = parser.ThreadBegins
 
-// siteEvents is memory for reading call sites.
+// siteEvents has buffers for reading call sites.
 var siteEvents = sync.Pool{New: func() any { return new([512]parser.Event) }}
 
 // HasCallSites implements [parser.CallSiter].
@@ -64,7 +64,7 @@ func (l *Log) CallSites(dst []parser.CallSite, from int64) (int, error) {
 	return done, nil
 }
 
-// readSite takes in a call site's record, which belongs to the stream's next event.
+// readSite takes in the record of a call site. It belongs to the stream's next event.
 func (d *decoder) readSite(words int, body []byte) {
 	if words == 5 {
 		d.site = parser.CallSite{Address: binary.LittleEndian.Uint64(body), Known: true}
@@ -75,14 +75,14 @@ func (d *decoder) readSite(words int, body []byte) {
 	d.site = parser.CallSite{Address: w.base + offset, Known: w.set}
 }
 
-// giveSites gives the first of the events that were decoded now the call site before
-// it. The others have none: behind a call site events are decoded one by one.
+// giveSites gives the first of the decoded events the call site that was read before it. The other events have none, because
+// behind a call site only one event is decoded.
 func (d *decoder) giveSites(events []parser.Event) {
 	for i := range events {
 		e := &events[i]
 		e.Gap = parser.NoGap
 		if d.site.Known && e.Kind == parser.Enter {
-			// A leave has none, whatever stands before it.
+			// Only enters have a call site.
 			e.Address, e.Space, e.Gap = d.site.Address, d.space(wire.Return), siteKnown
 		}
 		d.site.Known = false

@@ -21,7 +21,7 @@ func siteOf(log *trace.Log, record int64) (parser.CallSite, error) {
 	return dst[0], err
 }
 
-// sites says for each record where it was called from, "-" for nothing.
+// sites returns the call site of each record, "-" for none.
 func sites(t *testing.T, log *trace.Log) string {
 	t.Helper()
 	var list []string
@@ -80,7 +80,7 @@ enter @2000 w0 0x10
 		}
 		return open(t, &tracetest.Memory{Bytes: file})
 	}
-	// The second space of each epoch is that of return addresses.
+	// The second space of each epoch is for return addresses.
 	want := "- 0x7fff00000020/1 0x400077/1 0x123456789abc/3 - - - 0x500099/3 -"
 	if got := sites(t, load(wire.FlagSites)); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -154,7 +154,7 @@ func TestCallSitesFar(t *testing.T) {
 	}
 }
 
-// The call site of the first enter after modules have changed.
+// TestCallSiteOfAnEpoch checks the call site of the first enter of an epoch.
 func TestCallSiteOfAnEpoch(t *testing.T) {
 	const text = `file begin=1000 flags=2
 chunk process

@@ -14,30 +14,30 @@ import (
 
 // Stacks of coroutines.
 //
-// A SWITCH says on which stack the events of a stream are from there on. What a
-// decoder knows of the thread's own stack, 0, it keeps from chunk to chunk, as where
-// there are no others. Of other stacks it knows what the chunk tells: they may have
-// been in other threads meanwhile.
+// A SWITCH record says to which stack the events behind it belong. Stack 0 is the
+// thread's own; a decoder keeps it from chunk to chunk. The other stacks are those
+// of coroutines. A decoder only knows what the current chunk tells of them, because
+// between two chunks they may have run in other threads.
 
-// firstStrand is the first value of Event.Thread that is no thread's id.
+// firstStrand is the first value of Event.Thread that is not a thread's id.
 const firstStrand = 1 << 31
 
-// maxStrands bounds the pairs of a thread and a stack that are told apart; a variable
-// for tests.
+// maxStrands bounds the number of strands. It is a variable for tests.
 var maxStrands = 1 << 20
 
-// A strand is a stack while it is on a thread.
+// A strand is a pair of a thread and a stack that was used in it.
 type strand struct{ thread, stack uint32 }
 
-// strands numbers the strands of a log: events have these numbers where they are not
-// on their thread's own stack, or where the thread's id is as great as they are.
+// strands gives numbers to the strands of a log. An event has such a number as its
+// Thread if it does not belong to the thread's own stack. So have events of threads
+// whose id is not below firstStrand.
 type strands struct {
 	mu   sync.RWMutex
 	ids  map[strand]uint32
 	list []strand
 	many bool
-	// lossFrom is a time in units from which on a STACK need not be what the events
-	// before lead to.
+	// lossFrom is a time in units. From then on events may be missing, so that a STACK
+	// may differ from what the events before it say.
 	lossFrom atomic.Uint64
 }
 
@@ -65,8 +65,8 @@ func (t *strands) add(s strand) {
 	t.list = append(t.list, s)
 }
 
-// of returns what events of a strand have as their thread. Those of strands that had no
-// room are on their thread's own stack.
+// of returns Event.Thread for the events of a strand. Events of strands that got no number, because there were too many, seem to
+// be on their thread's own stack.
 func (t *strands) of(s strand) uint32 {
 	if s.stack != 0 || s.thread >= firstStrand {
 		t.mu.RLock()
@@ -100,8 +100,9 @@ func (l *Log) HasStacks() bool {
 	return len(t.list) > 0
 }
 
-// numberStrands numbers what scanning has found, in an order that is the same at each
-// opening, and notes whether events are missing, which is seen at a time in units.
+// numberStrands gives numbers to the strands that scanning has found, in the same
+// order at each opening. If events are missing, it notes that, with the time at
+// in units.
 func (w *walker) numberStrands(at uint64) {
 	loss := w.head.Flags&wire.FlagRing != 0 || w.damageBytes > 0 || len(w.damage) > 0
 	for _, s := range w.all {
@@ -117,15 +118,15 @@ func (w *walker) numberStrands(at uint64) {
 	}
 }
 
-// A parkedStack is what a stack of a stream was when another one came into effect.
+// A parkedStack is the state of a stack that is not in effect.
 type parkedStack struct {
 	frames []frame
 	base   uint32
 	gap    parser.Gap
 }
 
-// savedStacks are the stacks of a sample: the one in effect with the gap of its next
-// event, and the others that are known.
+// savedStacks are the stacks of a sample: the stack in effect with the gap of its
+// next event, and the other known stacks.
 type savedStacks struct {
 	stack  uint32
 	gap    parser.Gap
@@ -137,7 +138,7 @@ type savedStack struct {
 	gap          parser.Gap
 }
 
-// switchTo makes another stack the one in effect.
+// switchTo puts another stack into effect.
 func (d *decoder) switchTo(k uint32) {
 	if d.scanning {
 		d.s.found(k)
@@ -161,14 +162,14 @@ func (d *decoder) switchTo(k uint32) {
 	d.on, d.thread = k, d.s.strands.of(strand{uint32(d.s.thread), k})
 }
 
-// forgetStacks makes the thread's own stack the one in effect, at the beginning of a
-// chunk, which tells what it has to say of the others itself.
+// forgetStacks puts the thread's own stack into effect and forgets the others. It is called at the beginning of a chunk, which
+// tells of the others again.
 func (d *decoder) forgetStacks() {
 	d.switchTo(0)
 	d.parked = nil
 }
 
-// found notes a stack of the stream.
+// found notes that the stream uses a stack.
 func (s *stream) found(k uint32) {
 	if k == 0 || s.known[k] || len(s.stackNumbers) >= maxStrands {
 		return
@@ -180,8 +181,8 @@ func (s *stream) found(k uint32) {
 	s.stackNumbers = append(s.stackNumbers, k)
 }
 
-// saveStacks returns which of the stream's saved stacks are those of the decoder now,
-// counted from 1, 0 where it has only the thread's own.
+// saveStacks saves the decoder's stacks in the stream and returns their index, counted from 1. It returns 0 if the decoder has
+// only the thread's own stack.
 func (d *decoder) saveStacks() int32 {
 	if d.on == 0 && len(d.parked) == 0 {
 		return 0
@@ -205,7 +206,7 @@ func (d *decoder) saveStacks() int32 {
 	return int32(len(s.saved))
 }
 
-// restoreStacks is the reverse, after the stack in effect was restored.
+// restoreStacks restores what saveStacks saved. The calls of the stack in effect must have been restored before.
 func (d *decoder) restoreStacks(i int32) {
 	if i == 0 {
 		return
@@ -221,10 +222,10 @@ func (d *decoder) restoreStacks(i int32) {
 	}
 }
 
-// maxDescribed bounds the calls that are taken from the STACK of a coroutine.
+// maxDescribed bounds the calls that are read from the STACK of a coroutine.
 const maxDescribed = 1 << 16
 
-// describe takes a STACK record of a stack that is not the thread's own.
+// describe takes in a STACK record for a stack that is not the thread's own.
 func (d *decoder) describe(offset, head, length int64) error {
 	le := binary.LittleEndian
 	b := d.buf[d.p:]
@@ -250,7 +251,7 @@ func (d *decoder) describe(offset, head, length int64) error {
 		for j := range n {
 			f := frame{}
 			if v := le.Uint64(block[j*8:]); v != 0 {
-				// An address means what it meant when the call was entered.
+				// The meaning of the address is that at the time of the enter.
 				epoch := d.epochAt(d.time)
 				if times {
 					epoch = d.epochAt(le.Uint64(when[j*8:]))
@@ -267,8 +268,7 @@ func (d *decoder) describe(offset, head, length int64) error {
 	return nil
 }
 
-// restate has the next event of the stack in effect, which is not the thread's own, say
-// what is open.
+// restate makes the next event tell which calls are open. The stack in effect must not be the thread's own.
 func (d *decoder) restate(outer uint32) {
 	if d.s.level == 0 {
 		d.gap = parser.EventsMissing
@@ -287,7 +287,7 @@ func (d *decoder) bytesAt(b []byte, at int64) error {
 	return nil
 }
 
-// epochAt returns the epoch of a time, which is not later than the decoder's.
+// epochAt returns the epoch of a time. The time must not be later than the decoder's.
 func (d *decoder) epochAt(time uint64) int {
 	if d.time >= d.nextEpoch {
 		d.enterEpoch()
@@ -299,10 +299,10 @@ func (d *decoder) epochAt(time uint64) int {
 	return epoch
 }
 
-// mostLeft is how many calls an event can say to have been left before it.
+// mostLeft is the largest number of calls that an event's Gap can say to have ended before it.
 const mostLeft = math.MaxUint8 - uint32(parser.CallsLeft)
 
-// left takes a LEFT record at an offset: the n innermost calls are not open any more.
+// left takes in a LEFT record at an offset. It says that the n innermost calls have ended without a leave.
 func (d *decoder) left(offset int64, n uint32) {
 	for k := n; k > 0; k-- {
 		d.pull()
@@ -322,7 +322,7 @@ func (d *decoder) left(offset int64, n uint32) {
 		d.gap = parser.CallsLeft + parser.Gap(before+n-1)
 	case n == 0:
 	case d.on != 0:
-		// Too many to be counted: what is open is said instead.
+		// The number does not fit into Gap. So the next event tells which calls are open instead.
 		for d.base != 0 {
 			d.unroll()
 		}
@@ -336,7 +336,7 @@ func (d *decoder) left(offset int64, n uint32) {
 	}
 }
 
-// unroll moves the frames of nodes to the decoder's own.
+// unroll moves all nodes of the stack to frames.
 func (d *decoder) unroll() {
 	var list []frame
 	for at := d.base; at != 0; at = d.s.nodes[at-1].parent {

@@ -11,7 +11,7 @@ import (
 	"logparser/parser/trace"
 )
 
-// A strandEvent is an event with what its thread stands for.
+// A strandEvent is an event with the thread and the stack that its Thread stands for.
 type strandEvent struct {
 	parser.Event
 	stack uint32
@@ -30,7 +30,7 @@ func writeCoroutines(r *rand.Rand, w *tracetest.Writer, n int, grown func()) []s
 	on := make([]uint32, len(threads))
 	own, others := make([][]call, len(threads)), make([][]call, coroutines+1)
 	begun := make([]bool, len(threads))
-	left := map[[2]int]int{} // by thread, or -1, and stack
+	left := map[[2]int]int{} // by thread, or -1, and by stack
 	for i := range threads {
 		threads[i] = w.Thread(uint32(i+1), 0, uint64(100+i))
 		threads[i].Full = chance(20)
@@ -48,7 +48,7 @@ func writeCoroutines(r *rand.Rand, w *tracetest.Writer, n int, grown func()) []s
 	w.Load(now, 1, 0x400000, 1<<30, "/bin/a", "build-id:00")
 	space, module := uint16(0), uint32(1)
 	var list []strandEvent
-	calm := r.IntN(2) == 0 // no calls are left
+	calm := r.IntN(2) == 0 // no call ends without a leave
 	for len(list) < n {
 		i := r.IntN(len(threads))
 		t := threads[i]
@@ -114,7 +114,7 @@ func writeCoroutines(r *rand.Rand, w *tracetest.Writer, n int, grown func()) []s
 	return list
 }
 
-// differentStrands says where events are not those of a program.
+// differentStrands returns an error if events are not those of a program.
 func differentStrands(log *trace.Log, got []parser.Event, want []strandEvent) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d events, want %d", len(got), len(want))
@@ -129,8 +129,7 @@ func differentStrands(log *trace.Log, got []parser.Event, want []strandEvent) er
 	return nil
 }
 
-// TestCoroutines reads random programs with coroutines: from the beginning, and from
-// anywhere.
+// TestCoroutines reads random programs with coroutines, from the beginning and from random records on.
 func TestCoroutines(t *testing.T) {
 	for seed := range uint64(soak(30)) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -203,7 +202,7 @@ func TestCoroutinesGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is found late is shown late, and so what is behind it.
+		// An event that is found late is shown late, and so are the events behind it.
 		if len(got) != len(want) {
 			t.Fatalf("seed %d: %d events, want %d", seed, len(got), len(want))
 		}

@@ -10,16 +10,16 @@ import (
 	"logparser/parser"
 )
 
-// TestStated has a STACK in the middle of what can be read. Where it is stated
-// it holds whatever was open before; otherwise it says what is known.
+// TestStated has a STACK in the middle of a chunk. With the flag StackStated it
+// replaces the open calls, without it the reader expects it to agree with them.
 func TestStated(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		flags uint16
 		depth int
 		calls []uint64 // the innermost, by address
-		open  string   // calls before the next event, if it is told
-		leave uint64   // what a short leave behind it leaves
+		open  string   // the open calls before the next event, if that tells them
+		leave uint64   // the address of a short leave behind it
 	}{
 		{"the same", 0, 3, []uint64{1, 2, 3}, "", 3},
 		{"the innermost of them", 0, 3, []uint64{2, 3}, "", 3},

@@ -11,20 +11,20 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// sampleEvery is how many events of a stream lie between two samples.
+// sampleEvery is the number of events of a stream between two samples.
 const sampleEvery = 4096
 
 // A chunk is an event chunk of a stream.
 type chunk struct {
-	offset   int64 // of its header
+	offset   int64 // of its header in the file
 	base     uint64
 	used     uint32
 	size     uint32
 	sequence uint32
-	// done is how many bytes of a process chunk were read.
+	// done is the number of bytes of a process chunk that were read.
 	done uint32
-	// gap says that events before this chunk are missing, so that the calls
-	// that are open are only known if it says so.
+	// gap says that events before this chunk are missing. Then the open calls are
+	// known only if the chunk lists them.
 	gap bool
 }
 
@@ -35,8 +35,8 @@ func (c *chunk) end() int64 { return c.offset + wire.ChunkHeaderSize + int64(c.u
 // refers to the stream's nodes, unwind leaves and windows.
 type sample struct {
 	offset  int64  // of the next record
-	time    uint64 // of the record before
-	shown   uint64 // no event before has a later time
+	time    uint64 // of the record before the sample
+	shown   uint64 // no event before the sample has a later time
 	chunk   int32
 	stack   uint32
 	windows int32
@@ -44,28 +44,28 @@ type sample struct {
 	saved   int32 // see saveStacks
 }
 
-// An unwindLeave is a leave that names another call than the top one, and ends all above it.
+// An unwindLeave is a leave that names another call than the innermost one. It also ends all calls above the one that it names.
 type unwindLeave struct {
 	ordinal int64
-	// above is how many calls are above the one that it closes, -1 if it
-	// closes none.
+	// above is the number of calls above the one that the leave ends. It is -1 if
+	// the leave ends none.
 	above int32
 }
 
-// A stream is the events of one thread and level, in order of time. Threads
-// are numbered by the file's stream numbers, which unlike the system's ids are
-// never used again.
+// A stream is the events of one thread and level, in order of time. Its number
+// is never used again, unlike the thread ids of the system.
 //
-// While the log grows a stream is copied for each view. Of the lists, which the
-// copies share, only the ends grow.
+// While the log grows, each view has its own copy of a stream. The copies share
+// the lists, to which elements are only appended.
 type stream struct {
 	number uint32
 	level  uint8
 	thread uint64 // the system's id
 	chunks []chunk
-	// begun says that the first record was looked at. inherited has the records of
-	// a chunk of size 0 before all others, inheritedCalls is how many enters they
-	// are; see inherit. inheritedStack says that it begins with the calls of a coroutine.
+	// begun says that the first record was looked at for inherited calls; see inherit.
+	// inherited is the content of the chunk before the first one, and
+	// inheritedCalls the number of enters in it. inheritedStack says that the
+	// stream begins with the open calls of a coroutine.
 	begun          bool
 	inheritedStack bool
 	inherited      string
@@ -78,19 +78,20 @@ type stream struct {
 	windows     [][wire.Windows]window
 	nodes       []node
 	unwinds     []unwindLeave
-	// stacks has what STACK records say that is new.
+	// stacks are the STACK records that differ from what the events before say.
 	stacks []statedStack
-	// broken has the chunks that cannot be read to their end.
+	// broken are the chunks that cannot be read to their end.
 	broken   []int32
 	earliest []notBefore
-	// strands are the log's. stackNumbers are the stacks that are not the thread's own,
-	// of which numbered have a number there, saved those of samples.
+	// strands are those of the whole log. stackNumbers are the stacks of the stream that are
+	// not the thread's own; the first numbered ones were added to strands. saved are the stacks
+	// of samples.
 	strands      *strands
 	stackNumbers []uint32
 	known        map[uint32]bool
 	numbered     int
 	saved        []savedStacks
-	// annotationSamples are places from which annotations can be read.
+	// annotationSamples are the places at which reading annotations can begin.
 	annotationSamples []annotationSample
 
 	lost, annotations, counters int64
@@ -98,14 +99,14 @@ type stream struct {
 	damageBytes                 int64
 }
 
-// A notBefore says that from an event on none is shown before a time in units:
-// events that were found later than others with a later time come after them.
+// A notBefore gives the events from ordinal on a time that is not before time, in units. An event that was found too late, when
+// events with later times were already published, is so shown behind them.
 type notBefore struct {
 	ordinal int64
 	time    uint64
 }
 
-// raise applies the earliest to events, of which the first has the given number.
+// raise applies s.earliest to events. The first of them has number ordinal.
 func (s *stream) raise(events []parser.Event, ordinal int64) {
 	if len(s.earliest) == 0 || len(events) == 0 {
 		return
@@ -118,12 +119,12 @@ func (s *stream) raise(events []parser.Event, ordinal int64) {
 	}
 }
 
-// earlier reports whether events of s come before those of t of the same time.
+// earlier reports whether events of s come before events of t that have the same time.
 func (s *stream) earlier(t *stream) bool {
 	return cmp.Or(cmp.Compare(uint32(s.thread), uint32(t.thread)), cmp.Compare(s.level, t.level), cmp.Compare(s.number, t.number)) < 0
 }
 
-// breakAt notes that the rest of a chunk cannot be read.
+// breakAt notes that the rest of a chunk cannot be read, and why.
 func (s *stream) breakAt(chunk int, bad *recordError) {
 	if n := len(s.broken); n > 0 && s.broken[n-1] == int32(chunk) {
 		return
@@ -149,12 +150,12 @@ func (s *stream) lose(offset, events int64) {
 	}
 }
 
-// noLimit is a time in units that no event has.
+// noLimit is a time in units that is later than any event.
 const noLimit = math.MaxUint64
 
-// scan goes on with the stream's events up to those from limit on. dst is
-// memory for sampleEvery events, probe a decoder to use; progress, if not nil,
-// is told the bytes done now and then.
+// scan goes on scanning the stream, up to the events before limit. dst is memory
+// for sampleEvery events, and probe a decoder for use. progress may be nil; it is
+// called now and then with the number of bytes done.
 func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event, limit uint64, progress func(bytes int64)) error {
 	done := max(d.chunk, 0)
 	for {
@@ -197,10 +198,10 @@ func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event
 	}
 }
 
-// readUpTo reads events up to those from limit on, and returns how many and the times in units of the first and the last.
+// readUpTo reads events before limit. It returns their number and the times, in units, of the first and the last.
 func (s *stream) readUpTo(d, probe *decoder, dst []parser.Event, limit uint64) (got int, first, last uint64, err error) {
 	if limit != noLimit {
-		// A decoder cannot go back, so another one looks first.
+		// A decoder cannot go back, so another decoder looks first how many events are before the limit.
 		probe.follow(d)
 		k, err := probe.read(dst)
 		if err != nil {
@@ -214,8 +215,8 @@ func (s *stream) readUpTo(d, probe *decoder, dst []parser.Event, limit uint64) (
 	return got, first, last, err
 }
 
-// follow makes a decoder stand where another one does that is scanning. It is
-// good for times alone: what is found out while scanning it does not know.
+// follow puts a decoder at the place of another one that is scanning. It can only be used for the times of events, because it
+// does not know which calls leaves end.
 func (d *decoder) follow(o *decoder) {
 	buf, records, frames := d.buf[:0], d.records, append(d.frames[:0], o.frames...)
 	*d = *o
@@ -223,7 +224,7 @@ func (d *decoder) follow(o *decoder) {
 	d.buf, d.records, d.frames, d.scanning, d.deep, d.parked, d.knownFrames = buf, records, frames, false, nil, nil, nil
 }
 
-// sample takes a sample.
+// sample stores a sample of a decoder in the stream.
 func (s *stream) sample(d *decoder) {
 	if d.changed && d.chunk >= 0 {
 		s.windows = append(s.windows, d.windows)
@@ -240,8 +241,7 @@ func (s *stream) sample(d *decoder) {
 	})
 }
 
-// sampleBefore returns the last sample whose events before are all earlier than a
-// time in units.
+// sampleBefore returns the index of the last sample before which all events are earlier than a time in units.
 func (s *stream) sampleBefore(time uint64) int {
 	return max(sort.Search(len(s.samples), func(k int) bool { return k > 0 && s.samples[k].shown >= time })-1, 0)
 }

@@ -14,19 +14,19 @@ import (
 
 // Calls thread by thread.
 //
-// To put the events of streams that were recorded at the same time in one order costs more
-// than to decode them. Who goes over many events can do without: it takes some thousands at a
-// time, of each stream the calls that end among them or are open then, and asks for the places of few. Where the
-// next n events end in each stream is found by bisecting times. Streams are decoded further than that, and their calls
-// divided afterwards: each knows the numbers of its events.
+// Merging events of streams that were recorded at the same time costs more than decoding them. A caller that goes over many
+// events can do without: of the next n events of the log it takes, for each stream, the calls that end among them or are open
+// behind them, and asks for the record numbers of only a few. A binary search over times finds which events of each stream
+// belong to the next n. Streams are decoded further than that, and their calls are divided afterwards by the numbers of their
+// events.
 
 const (
-	// maxSources is how many streams may be active for a threadReader.
+	// maxSources is the largest number of active streams that a threadReader handles.
 	maxSources = 64
-	// sourceBatch is how many events of a stream are decoded at a time.
+	// sourceBatch is the number of events of a stream that are decoded at a time.
 	sourceBatch = 1024
 	cacheBits   = 10
-	// maxNumbers bounds the addresses that have numbers, mostNumbered the events of a stream.
+	// maxNumbers bounds the number of addresses, mostNumbered the number of events of a stream.
 	maxNumbers   = 1 << 16
 	mostNumbered = 1 << 31
 )
@@ -35,12 +35,12 @@ const (
 type threadReader struct {
 	l *Log
 	c *cursor // for its clock and what is mapped
-	// slice is that of the next event, whose streams are all in sources.
+	// slice is the slice of the next event. All its streams are in sources.
 	slice   int
-	sources []*threadSource // by the order of events of equal times
-	columns []*threadSource // those that have events among the last that were read
+	sources []*threadSource // in the order of events with equal times
+	columns []*threadSource // sources that have events in the last result
 	out     []parser.ThreadCalls
-	// addresses are by number, byFrame is the reverse.
+	// addresses has the addresses by their numbers, and byFrame the numbers by addresses.
 	addresses []frame
 	byFrame   map[frame]uint16
 	failed    bool
@@ -50,28 +50,28 @@ type threadReader struct {
 type threadSource struct {
 	d *decoder
 	s *stream
-	// times are those of events that are decoded, in units, of which the first has the number first; those from next on are
-	// still to come. Those of the last read are between begin and next.
+	// times are the times of the decoded events, in units. The first of them has the number first. Those between begin and
+	// next belong to the last result. Those behind were not read yet.
 	times       []uint64
 	first       uint32
 	begin, next int
-	low, high   int // for finding where the next events end
-	// frames are the open calls, and depth is how many were before the next event that is still to come. changed says that
-	// they were others before it.
+	low, high   int // bounds of the binary search for next
+	// frames are the open calls behind the last decoded event, depth is the number of open calls before event next. changed
+	// is true if records without an event have changed the stack since the last event.
 	frames  []threadFrame
 	depth   int32
 	changed bool
-	// ended are calls that have ended, of which the first given were given. open is memory for those that are open.
+	// ended are the calls that have ended. The first given of them belong to results. open is memory for a result.
 	ended []parser.ThreadCall
 	given int
 	open  []parser.ThreadCall
-	// unusual are the numbers of events that are for ReadEvents, fresh the first calls of addresses.
+	// unusual has the numbers of events that a threadReader cannot give, fresh the first calls of addresses.
 	unusual []uint32
 	fresh   []parser.NewAddress
-	// counts has, by number of address, how many calls are open of those that were seen entered; seen says that one was.
+	// counts has, by address, the number of open calls whose enters were decoded. seen is true if there ever was one.
 	counts []int32
 	seen   []bool
-	// cache has what short enters mean by their first four bytes, as long as windows and epoch are these.
+	// cache has the addresses of short enters. It is valid while the decoder's windows and epoch equal windows and epoch.
 	cache   [1 << cacheBits]cachedEnter
 	windows [wire.Windows]window
 	epoch   int
@@ -80,7 +80,7 @@ type threadSource struct {
 	calls parser.ThreadCalls
 }
 
-// A threadFrame is an open call. Counted is 1 where it was seen entered, by the event of the number, else 0.
+// A threadFrame is an open call. counted is 1 if its enter was decoded, which is the event with the number, and otherwise 0.
 type threadFrame struct {
 	time      int64 // ns
 	number    uint32
@@ -89,7 +89,7 @@ type threadFrame struct {
 	recursive bool
 }
 
-// A cachedEnter is what the first four bytes of a short enter mean; they are not 0.
+// A cachedEnter is the address number of a short enter, of which record is the first four bytes. These are never 0.
 type cachedEnter struct {
 	record  uint32
 	address uint16
@@ -108,7 +108,7 @@ func (l *Log) ReadThreads(from int64) parser.ThreadReader {
 	return r
 }
 
-// mapped calls read, with the file's memory if it is mapped.
+// mapped calls read. If the file is mapped, read can use the mapped bytes.
 func (r *threadReader) mapped(read func() bool) (ok bool) {
 	size := r.l.mapped.Size()
 	if size == 0 {
@@ -122,7 +122,7 @@ func (r *threadReader) mapped(read func() bool) (ok bool) {
 	return ok && fault == nil
 }
 
-// begin makes the reader stand before a record.
+// begin puts the reader before a record.
 func (r *threadReader) begin(from int64) bool {
 	c := r.c
 	if c.goTo(from) != nil || len(c.heap) > maxSources {
@@ -138,7 +138,7 @@ func (r *threadReader) begin(from int64) bool {
 	return true
 }
 
-// add adds a source that stands before an event of its stream.
+// add adds a source for a stream, at one of its events.
 func (r *threadReader) add(s *stream, ordinal int64) bool {
 	if len(r.sources) == maxSources || s.level > 0 || len(s.earliest) > 0 {
 		return false
@@ -206,7 +206,7 @@ func (r *threadReader) Address(number uint16) (address uint64, space uint16) {
 	return f.address, f.space
 }
 
-// decode decodes n more events of a source, which has them.
+// decode decodes n more events of a source. It must have as many.
 func (r *threadReader) decode(a *threadSource, n int) bool {
 	if cap(a.times)-len(a.times) < n {
 		a.first += uint32(a.next)
@@ -345,14 +345,14 @@ func (r *threadReader) remember(a *threadSource, v uint64, number uint32) *cache
 	return enter
 }
 
-// renew forgets what short enters mean.
+// renew empties the cache.
 func (a *threadSource) renew() {
 	a.windows, a.epoch = a.d.windows, a.d.epoch
 	clear(a.cache[:])
-	a.cache[0].record = 1 // as in callReader.renew
+	a.cache[0].record = 1 // for padding; see callReader.renew
 }
 
-// other decodes what comes next, up to one event, in the decoder's own way.
+// other has the decoder decode the next records, up to one event.
 func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	d := a.d
 	before, unwinds := len(a.frames), d.unwinds
@@ -489,7 +489,7 @@ func (r *threadReader) find(n int) bool {
 	x := r.c.x
 	for {
 		end := x.end(r.slice)
-		// Before limit no event is missing.
+		// All events before limit are decoded.
 		limit := end
 		for _, a := range r.sources {
 			if a.left() > 0 && len(a.times)-a.next < sourceBatch/2 && !r.decode(a, int(min(sourceBatch, a.left()))) {
@@ -523,10 +523,10 @@ func (r *threadReader) find(n int) bool {
 	}
 }
 
-// left returns how many events of the stream are not decoded.
+// left returns the number of events of the stream that are not decoded yet.
 func (a *threadSource) left() int64 { return a.s.count - a.d.ordinal }
 
-// before returns the first event from low on, and before high, that is not before a time.
+// before returns the index of the first event between low and high that is not before a time, or high.
 func (a *threadSource) before(time uint64, low, high int) int {
 	times := a.times
 	for low < high {
@@ -539,7 +539,7 @@ func (a *threadSource) before(time uint64, low, high int) int {
 	return low
 }
 
-// divide makes the first n events the next, of those from low to high in each source.
+// divide sets next in each source so that the first n of all events between low and high lie before it.
 func (r *threadReader) divide(n int) {
 	first, limit := uint64(math.MaxUint64), uint64(0)
 	for _, a := range r.sources {
@@ -547,7 +547,7 @@ func (r *threadReader) divide(n int) {
 			first, limit = min(first, a.times[a.low]), max(limit, a.times[a.high-1]+1)
 		}
 	}
-	// Up to n events are before first, and n or more before limit.
+	// At most n events are before first, and at least n before limit.
 	for limit-first > 1 {
 		time := first + (limit-first)/2
 		count := 0
@@ -567,7 +567,7 @@ func (r *threadReader) divide(n int) {
 			}
 		}
 	}
-	// What lies between low and high now has the time first.
+	// All events between low and high now have the time first.
 	rest := n
 	for _, a := range r.sources {
 		rest -= a.low - a.begin
@@ -578,7 +578,7 @@ func (r *threadReader) divide(n int) {
 	}
 }
 
-// enter goes on to a slice: streams that begin in it join.
+// enter goes to a slice and adds the streams that begin in it.
 func (r *threadReader) enter(i int) bool {
 	r.slice = i
 	x := r.c.x

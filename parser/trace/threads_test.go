@@ -151,13 +151,14 @@ func TestReadThreads(t *testing.T) {
 	}
 }
 
-// TestReadThreadsUnusual leaves to ReadEvents what is no enter or leave of the innermost call.
+// TestReadThreadsUnusual has events that a threadReader leaves to ReadEvents: leaves of other calls than the innermost one, and
+// gaps.
 func TestReadThreadsUnusual(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		write   func(t *tracetest.Thread)
-		records int // that are refused
-		more    int // ordinary ones behind them
+		records int // records that are refused
+		more    int // ordinary records behind them
 	}{
 		{"a thread that begins", func(t *tracetest.Thread) {}, 0, 0},
 		{"a leave of a call that is not the innermost", func(t *tracetest.Thread) {
@@ -186,7 +187,7 @@ func TestReadThreadsUnusual(t *testing.T) {
 			th.Leave(2010 + 20*i)
 		}
 		test.write(th)
-		// The last bytes of a chunk are read in another way.
+		// The last bytes of a chunk are read by other code.
 		for i := range uint64(5) {
 			th.Enter(4000+20*i, 0x400000, tracetest.Entry)
 			th.Leave(4010 + 20*i)
@@ -230,7 +231,7 @@ func TestReadThreadsUnusual(t *testing.T) {
 	}
 }
 
-// cut is a file whose bytes from a place on cannot be read any more.
+// cut is a file of which the bytes from a place on can no longer be read.
 type cut struct {
 	*tracetest.Memory
 	at int64
@@ -243,7 +244,7 @@ func (c *cut) ReadAt(b []byte, at int64) (int, error) {
 	return c.Memory.ReadAt(b, at)
 }
 
-// TestReadThreadsFails reads a file that fails on the way.
+// TestReadThreadsFails reads a file that fails in the middle.
 func TestReadThreadsFails(t *testing.T) {
 	c := &cut{Memory: &tracetest.Memory{}}
 	w := tracetest.NewWriter(c)

@@ -2,43 +2,44 @@
 // the events of all threads, the modules that came and went, and the clock.
 // docs/formats.md, "The trace", is its specification.
 //
-// A trace is chunks. Each belongs to a stream, the events of one thread in
-// order of time, whose records are a few bytes long and count on from the one
-// before. [Open] walks over the chunks (chunks.go), reads what the process
-// chunks say (process.go) and decodes every stream once, in parallel
-// (decode.go, pass.go, stream.go). Of that it keeps the number of events and a sample
-// of the decoder every 4,096 of them: where it stood, and the calls that were
-// open, since a leave of two bytes does not say which call it ends. Then any
-// part of a stream can be decoded anew, and [Log.ReadEvents] merges the
-// streams by time from any record on (merge.go), of the mapped file where that
-// can be (mapped.go). A file that is still written is read on by [Log.Grow]
-// (grow.go).
+// A trace consists of chunks. Each chunk belongs to a stream, which has the events
+// of one thread in order of time. A record is a few bytes long and depends on the
+// records before it. [Open] walks over the chunks (chunks.go), reads the process
+// chunks (process.go) and decodes every stream once, in parallel (decode.go,
+// pass.go, stream.go). It keeps the number of events and, for every 4,096 events, a
+// sample of the decoder: its place, and the calls that were open, because a leave
+// of two bytes does not say which call it ends. From a sample on, a stream can be
+// decoded again. [Log.ReadEvents] does that and merges the streams by time, from
+// any record on (merge.go). It reads the mapped file where that is possible
+// (mapped.go). [Log.Grow] reads on in a file that is still written (grow.go).
 //
 // # What is shown
 //
-// Events are in order of time; of equal times the smaller thread id comes
-// first, then the lower level, then the earlier stream. The events of a signal
-// handler that interrupted the recorder itself (a level above 0) are events of
-// the thread and lie, by their times, within the call that was interrupted.
-// Each level has a stack of its own.
+// Events are in order of time. If times are equal, the smaller thread id comes
+// first, then the lower level, then the earlier stream. If a signal handler has
+// interrupted the recorder itself, its events have a level above 0. They are events
+// of the thread, and by their times they lie within the call that was interrupted.
+// Each level has its own stack.
 //
-// A leave has the address and the space of the call that it ends, as it was
-// entered. In a ring, and behind events that were lost, calls may end that
-// were entered before the log's first event: their leaves are there, and the
-// STACK record says what they are leaves of, but no enter.
+// A leave has the address and the space of the enter of its call. In a ring, and
+// behind lost events, calls may end whose enters are not in the log. Their leaves
+// are shown, with the addresses that a STACK record tells.
 //
-// The calls that a forked child was born in are the exception: they get enters
-// (fork.go).
+// The calls in which a forked child begins are an exception: the reader makes
+// enters for them (fork.go).
 //
 // # Memory
 //
-// 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
-// call that is open at a sample, once; 16 bytes for each leave that is not of
-// the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
-// chunk, 32 more for each chunk with annotations or 4,096 of these. The log is read
-// at four positions at most, and its call sites at as many: each needs up to 4 MiB,
-// or 6 KiB for each stream that is active there if that is more. A reader of threads
-// needs some 150 KiB for each stream, of which there are at most 64.
+// An open log needs:
+//
+//   - 40 bytes for 4,096 events, and about 40 more for the index
+//   - 16 bytes for each call that is open at a sample
+//   - 16 bytes for each leave that is not of the innermost call (an exception, a longjmp)
+//   - about 1,000 bytes for each stream, and 40 for each chunk
+//   - 32 bytes for each chunk with annotations, and for every 4,096 annotations of a chunk
+//   - for each position at which events are read, up to 4 MiB, or 6 KiB for each active
+//     stream if that is more; there are at most four positions, and four for call sites
+//   - about 150 KiB for each stream of a reader of threads, of which there are at most 64
 package trace
 
 import (
@@ -73,7 +74,7 @@ var (
 
 const formatName = "trace"
 
-// Format is the format's entry for the list of formats.
+// Format describes the format in the list of formats.
 var Format = parser.Format{
 	Name:   formatName,
 	Detect: Detect,
@@ -93,8 +94,8 @@ var Format = parser.Format{
 	},
 }
 
-// Detect judges the first bytes of a file: the magic is certain, and so nearly
-// is a chunk where the first one should be.
+// Detect judges the first bytes of a file. The magic makes a trace certain. A chunk header at the place of the first chunk makes
+// it nearly certain.
 func Detect(head []byte, size int64) int {
 	if len(head) >= len(wire.FileMagic) && string(head[:len(wire.FileMagic)]) == wire.FileMagic {
 		return 100
@@ -107,39 +108,38 @@ func Detect(head []byte, size int64) int {
 	return 0
 }
 
-// A Log is an opened trace. What it can do beyond what all logs can is what
-// [Log.Capabilities] returns.
+// A Log is an opened trace. [Log.Capabilities] says what it can do beyond what all logs can.
 type Log struct {
 	r    io.ReaderAt
-	file *os.File // nil where r is none
+	file *os.File // nil if r is not a file
 	name string
 	view atomic.Pointer[view]
-	// mapped is the file as it was opened; what was appended since is read.
+	// mapped is the mapped file, with the size that it had when it was opened.
 	mapped *filemap.Mapping
 
 	growing sync.Mutex
 	growth  growth
-	// whole says that all of the file was read when it was opened, and found is what that
-	// has found, nil where nobody has asked yet; see Found.
+	// whole says that the whole file was read when it was opened. found caches the result of
+	// Found, nil if it was not asked for yet.
 	whole bool
 	found []byte
-	// head is not nil of a log that is the beginning of another.
+	// head is not nil if the log is only the beginning of another.
 	head *logHead
 
 	mu      sync.Mutex
-	cursors []*cursor // that are not in use, the latest last
-	// readings are those of events.
+	cursors []*cursor // cursors that are not in use, the last used one at the end
+	// readings are the readings of events that go on now.
 	readings []*reading
-	// siteCursors are those that read call sites.
+	// siteCursors read call sites.
 	siteCursors []*cursor
-	// ordinalCursors are those that find the places of events, valueReaders read what is there.
+	// ordinalCursors find the places of events, and valueReaders read the values there.
 	ordinalCursors []*cursor
-	// takingCursors are those that read values in the order of the log.
+	// takingCursors read values in the order of the log.
 	takingCursors []*cursor
 	valueReaders  []*valueReader
 }
 
-// A view is what is known of a log at a time. It is immutable.
+// A view is the known state of a log at one time. It is immutable.
 type view struct {
 	info     parser.Info
 	header   wire.Header
@@ -148,7 +148,7 @@ type view struct {
 	epochs   *epochs
 	names    map[uint32]string
 	overhead *wire.Overhead
-	program  string // path of its executable
+	program  string // the path of the executable
 	system   string
 	index    *index
 	ends     *ends
@@ -158,8 +158,8 @@ type view struct {
 	values   *parser.ValuesTaken
 }
 
-// Open opens the trace at path. It reads all of it once, unless the options have what
-// that has found before; p is told the bytes done. Errors begin with the path.
+// Open opens the trace at path. It reads all of it once, unless the options have the result of an earlier reading. It tells p the
+// number of bytes done. Its errors begin with the path.
 func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
 	f, size, err := openFile(path)
 	if err != nil {
@@ -174,7 +174,7 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 	return log, nil
 }
 
-// openFile opens a regular file, and returns its size in bytes.
+// openFile opens a regular file and returns its size in bytes.
 func openFile(path string) (f *os.File, size int64, err error) {
 	f, err = os.Open(path)
 	if err != nil {
@@ -200,8 +200,8 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 	return l, nil
 }
 
-// open opens a trace of size bytes; found is what was found in it before, nil for nothing. Of
-// the beginning of a log it decodes at least so many records.
+// open opens a trace of size bytes. found is the result of an earlier reading, or nil. If the log is only the beginning of
+// another, open decodes at least records records.
 func (l *Log) open(ctx context.Context, size int64, found []byte, records int64, p parser.Progress) error {
 	g := &l.growth
 	g.process = newProcess()
@@ -243,14 +243,14 @@ func (l *Log) open(ctx context.Context, size int64, found []byte, records int64,
 	return nil
 }
 
-// begin begins to read a file, up to its header.
+// begin begins to read a file, and reads its header.
 func (g *growth) begin(r io.ReaderAt, size int64) error {
 	g.w = &walker{r: r, size: size, strands: newStrands()}
 	_, err := g.w.header()
 	return err
 }
 
-// walk finds the chunks of the file, and up to when their events are published.
+// walk finds the chunks of the file. It returns the time up to which their events are published.
 func (g *growth) walk(ctx context.Context) (limit uint64, err error) {
 	if err := g.w.walk(ctx); err != nil {
 		return 0, err
@@ -270,7 +270,7 @@ func (g *growth) walk(ctx context.Context) (limit uint64, err error) {
 // scanBuffer is the size of the buffer for scanning, in bytes.
 const scanBuffer = 128 << 10
 
-// scan scans the streams up to a time, several at a time.
+// scan scans the streams up to a time in units, several of them at once.
 func (l *Log) scan(ctx context.Context, epochs []uint64, limit uint64, p parser.Progress) error {
 	g := &l.growth
 	weights := make(map[*stream]int64, len(g.w.all))
@@ -361,7 +361,7 @@ func (g *growth) describe(v *view) {
 	info.Damage = append(append(info.Damage, w.damage...), p.damage...)
 	slices.SortStableFunc(info.Damage, func(a, b parser.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 	info.Damage = slices.Clip(info.Damage[:min(len(info.Damage), parser.MaxDamage)])
-	// A program may write nothing but annotations, and that is a run, too.
+	// A log that has nothing but annotations also is a run.
 	if len(w.all)+len(w.process) > 0 {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}
@@ -445,22 +445,21 @@ func (l *Log) Info() *parser.Info { return &l.view.Load().info }
 // Header returns the file's header.
 func (l *Log) Header() wire.Header { return l.view.Load().header }
 
-// Modules returns the modules for look-ups: those that were never replaced by
-// another at their addresses seem to live from beginning to end.
+// Modules returns the modules for looking up addresses. A module that no other module replaces at its addresses lives from the
+// beginning to the end of the log.
 func (l *Log) Modules(int) *modules.Map { return l.view.Load().epochs.modules }
 
-// Clock returns the log's clock: nanoseconds of the system's monotonic clock,
-// and the local time of the first calibration. Where a later one says another,
-// the notes say so.
+// Clock returns the log's clock. It counts nanoseconds of the system's monotonic clock, and takes the local time from the first
+// calibration. If later ones differ from that, notes say so.
 func (l *Log) Clock(int) timeparse.Clock { return l.view.Load().wall }
 
 // Spaces returns two spaces for each epoch: entries and return addresses.
 func (l *Log) Spaces(int) []parser.Space { return l.view.Load().epochs.spaces }
 
-// ExactLeaves says that leaves have the address of the call that they end.
+// ExactLeaves returns true: a leave has the address of the call that it ends.
 func (l *Log) ExactLeaves() bool { return true }
 
-// Truncated says that addresses are whole.
+// Truncated returns false: addresses are complete.
 func (l *Log) Truncated() bool { return false }
 
 // Capabilities implements [parser.Log].
@@ -498,7 +497,7 @@ func (l *Log) Ways() (ways []string, late bool) {
 	return v.ways, v.late
 }
 
-// Overhead returns what the recorder measured of itself.
+// Overhead returns the recorder's own cost, as it has measured it.
 func (l *Log) Overhead(int) (parser.Overhead, bool) {
 	o := l.view.Load().overhead
 	if o == nil {

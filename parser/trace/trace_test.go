@@ -26,7 +26,7 @@ func open(t testing.TB, m *tracetest.Memory) *trace.Log {
 	return log
 }
 
-// opened counts: each second log is one that was opened again with what was found in it.
+// opened counts opened logs. Every second log is opened again with the result of the first reading.
 var opened int
 
 // readAll reads all events in blocks of n.
@@ -45,7 +45,7 @@ func readAll(log parser.Log, n int) ([]parser.Event, error) {
 	}
 }
 
-// TestUntimed reads all but the times.
+// TestUntimed reads everything except the times.
 func TestUntimed(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		m := &tracetest.Memory{}
@@ -71,7 +71,7 @@ func TestUntimed(t *testing.T) {
 		if err := differ(got, want); err != nil {
 			t.Errorf("%d threads: %v", threads, err)
 		}
-		// What was read so leaves the times of others alone.
+		// Reading without times does not change the times that are read later.
 		again, err := readAll(log, 1000)
 		if err == nil {
 			err = differ(again, want)
@@ -104,8 +104,7 @@ func soak(rounds int) int {
 	return rounds
 }
 
-// TestRandom writes runs of random programs and reads them back, in order and
-// from random records on.
+// TestRandom writes runs of random programs and reads them back, in order and from random records on.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(soak(120)) {
 		r := rand.New(rand.NewPCG(seed, 1))

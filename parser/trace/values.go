@@ -15,29 +15,30 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Values are read apart from events: cursors say where in its stream each of the records
-// lies, and a reader of the stream takes what stands behind these. What hooks took stands
-// directly behind its event. What the program gave may come later than its enter, and
-// earlier than its leave, with other calls between: it belongs to the call that is open at
-// that point, so a reader knows which calls are.
+// Values are not read together with events. First a cursor finds where in its stream each
+// record lies. Then a reader of the stream reads the values there. Values that hooks took
+// lie directly behind their event. Values that the program gave lie anywhere between the
+// enter and the leave of their call, and other calls may lie between. They belong to the
+// call that is open at that place, so the reader follows which calls are open.
 
 const (
 	// maxPlan bounds the plan of a trace, in bytes.
 	maxPlan = 64 << 20
-	// maxPlaces bounds the places where the program gives values.
+	// maxPlaces bounds the number of places where the program gives values.
 	maxPlaces = 1 << 20
-	// maxMismatched bounds the modules of another build that are listed.
+	// maxMismatched bounds the list of modules that are of another build than the plan's.
 	maxMismatched = 64
-	// valuesWithin is how many events of a stream may lie between an enter and what the
-	// program gives of it, and between that and the leave. What is further away is not found.
+	// valuesWithin is the largest number of events of a stream between a value that the
+	// program gives and the enter of its call, and between the value and the leave. Values
+	// that are further away are not found.
 	valuesWithin = sampleEvery
-	// valueArena is how many bytes of values are kept in one piece.
+	// valueArena is the size in bytes of the pieces of memory for values.
 	valueArena = 64 << 10
-	// maxValueReaders is how many positions of reading values are kept.
+	// maxValueReaders is how many readers are kept for going on where they are.
 	maxValueReaders = 16
 )
 
-// takenValues is what the process records say of values.
+// takenValues is the content of the process records about values.
 type takenValues struct {
 	pieces    []byte
 	size      uint32
@@ -46,12 +47,12 @@ type takenValues struct {
 	mismatch  []string
 	registers bool
 	taken     bool
-	// changed says that stated, which may be in use, does not say all.
+	// changed says that stated is out of date. It may be in use, so it must be replaced, not changed.
 	changed bool
 	stated  *parser.ValuesTaken
 }
 
-// plan takes in a piece of the plan. They come in order, and again where a ring keeps them.
+// plan takes in a piece of the plan. Pieces come in order. In a ring they may come several times.
 func (t *takenValues) plan(body []byte) error {
 	p, err := wire.ParsePlan(body)
 	if err != nil {
@@ -73,7 +74,7 @@ func (t *takenValues) plan(body []byte) error {
 	return nil
 }
 
-// place takes in a place.
+// place takes in a PLACE record.
 func (t *takenValues) place(body []byte) error {
 	p, err := wire.ParsePlace(body)
 	if err != nil || len(t.places) >= maxPlaces {
@@ -90,12 +91,12 @@ func (t *takenValues) place(body []byte) error {
 	return nil
 }
 
-// setting takes in what the recorder says of values in words.
+// setting takes in a setting of the recorder that tells about values.
 func (t *takenValues) setting(name, value string) {
 	t.taken, t.changed = true, true
 	switch word, rest, _ := strings.Cut(value, " "); {
 	case name == "values-mismatch":
-		// plan ID loaded ID PATH
+		// The value is: plan ID loaded ID PATH.
 		if words := strings.SplitN(value, " ", 5); len(words) == 5 && len(t.mismatch) < maxMismatched {
 			t.mismatch = append(slices.Clip(t.mismatch), words[4])
 		}
@@ -107,7 +108,7 @@ func (t *takenValues) setting(name, value string) {
 	}
 }
 
-// state returns what the log says of values, nil where it has none.
+// state returns what the log tells about values, or nil if it has none.
 func (t *takenValues) state() *parser.ValuesTaken {
 	if !t.taken {
 		return nil
@@ -155,15 +156,14 @@ func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
 	return n, nil
 }
 
-// A valuePlace is where an event lies whose values are wanted: the element of the list, and
-// the event's number in its stream.
+// A valuePlace is the place of an event whose values are wanted: its index in the result, and its number in its stream.
 type valuePlace struct {
 	element int
 	stream  uint32
 	ordinal int64
 }
 
-// valueMemory is memory for reading values.
+// valueMemory has buffers for reading values.
 type valueMemory struct {
 	events [512]parser.Event
 	places [512]valuePlace
@@ -171,7 +171,7 @@ type valueMemory struct {
 
 var valueMemories = sync.Pool{New: func() any { return new(valueMemory) }}
 
-// readValues reads the values of some records from one on.
+// readValues reads the values of records, from one on.
 func (l *Log) readValues(v *view, dst []parser.CallValues, from int64) (int, error) {
 	m := valueMemories.Get().(*valueMemory)
 	defer valueMemories.Put(m)
@@ -217,7 +217,7 @@ func (l *Log) readValues(v *view, dst []parser.CallValues, from int64) (int, err
 	return n, nil
 }
 
-// stream returns the stream of a number, nil if there is none.
+// stream returns the stream with a number, or nil if there is none.
 func (v *view) stream(number uint32) *stream {
 	for _, s := range v.index.streams {
 		if s.number == number && s.count > 0 {
@@ -232,31 +232,31 @@ type valueReader struct {
 	v *view
 	s *stream
 	d *decoder
-	// bytes is the mapped file while something is read.
+	// bytes is the mapped file while values are read.
 	bytes []byte
-	// found has what was found of the events from one on, by their numbers in the stream.
+	// found has the values that were found, by the numbers of their events in the stream.
 	found map[int64]*parser.CallValues
 	from  int64
-	// open has the numbers of the events that entered the calls of the decoder's own frames,
-	// -1 where that was before; parked those of other stacks.
+	// open has an element for each of the decoder's frames: the number of the event that entered
+	// the call, or -1 if that is not known. parked has the same for the stacks that are not in effect.
 	open   []openValues
 	on     uint32
 	parked map[uint32][]openValues
-	// behind is the number of the event that the decoder is behind, and its kind.
+	// behind is the number of the last decoded event. Its kind follows.
 	behind     int64
 	behindKind parser.Kind
 	arena      []byte
 	err        error
 }
 
-// An openValues is a call that is open: the number of the event that entered it, and the
-// results given so far.
+// An openValues is an open call: the number of the event that entered it, and the results that the program has given for it so
+// far.
 type openValues struct {
 	enter int64
 	given []parser.PlaceValues
 }
 
-// valueReader returns a reader of a stream, if possible one that stands near an event.
+// valueReader returns a reader of a stream. If possible it is one that is shortly before an event.
 func (l *Log) valueReader(v *view, s *stream, first int64) *valueReader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -274,7 +274,7 @@ func (l *Log) valueReader(v *view, s *stream, first int64) *valueReader {
 	return r
 }
 
-// releaseValues keeps a reader for later.
+// releaseValues keeps a reader for later use.
 func (l *Log) releaseValues(r *valueReader) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -283,7 +283,7 @@ func (l *Log) releaseValues(r *valueReader) {
 	}
 }
 
-// takeValues reads what belongs to the events from first to last.
+// takeValues reads the values of the events from first to last.
 func (l *Log) takeValues(r *valueReader, first, last int64) (err error) {
 	size := l.mapped.Size()
 	if size == 0 {
@@ -302,12 +302,12 @@ func (l *Log) takeValues(r *valueReader, first, last int64) (err error) {
 	return err
 }
 
-// near reports whether a reader gets to an event by going on.
+// near reports whether a reader should read on to get to an event, rather than begin at a sample.
 func (r *valueReader) near(first int64) bool {
 	return first >= r.from && first-r.d.ordinal <= 2*sampleEvery
 }
 
-// begin makes a reader stand before an event, with room for what is given before it.
+// begin puts a reader before an event, so far before that values given by the program are found.
 func (r *valueReader) begin(first int64) {
 	k := int(first / sampleEvery)
 	if len(r.v.values.Places) > 0 {
@@ -320,7 +320,7 @@ func (r *valueReader) begin(first int64) {
 	r.align()
 }
 
-// align makes as many open calls as the decoder has frames.
+// align makes open as long as the decoder's frames.
 func (r *valueReader) align() {
 	if r.on != r.d.on {
 		if r.parked == nil {
@@ -335,7 +335,7 @@ func (r *valueReader) align() {
 	r.open = r.open[:len(r.d.frames)]
 }
 
-// read reads on until all was found that belongs to the events from first to last.
+// read reads on until all values of the events from first to last are found.
 func (r *valueReader) read(first, last int64) error {
 	defer r.d.detach()
 	for at := r.from; at < first && len(r.found) > 0 && at < r.d.ordinal; at++ {
@@ -346,7 +346,7 @@ func (r *valueReader) read(first, last int64) error {
 	if len(r.v.values.Places) > 0 {
 		until += valuesWithin
 	}
-	// What is behind the last event is read with the next one.
+	// Values behind the last event are read together with the event after it.
 	until = min(until+1, r.s.count)
 	var e [1]parser.Event
 	for r.d.ordinal < until {
@@ -369,7 +369,7 @@ func (r *valueReader) read(first, last int64) error {
 	return nil
 }
 
-// rest reads what stands behind the stream's last event.
+// rest reads the records behind the stream's last event.
 func (r *valueReader) rest() error {
 	for {
 		b, err := r.d.peek()
@@ -386,7 +386,7 @@ func (r *valueReader) rest() error {
 	}
 }
 
-// event takes in the event that was decoded last, before it is counted.
+// event takes in the event that was decoded last. It is called before the event is counted.
 func (r *valueReader) event(e *parser.Event) {
 	if e.Gap == parser.EventsMissing {
 		r.open = r.open[:0]
@@ -399,7 +399,7 @@ func (r *valueReader) event(e *parser.Event) {
 			r.open[frames-1] = openValues{enter: r.d.ordinal}
 		}
 	case parser.Leave:
-		// The call that ends is the one above those that stay open.
+		// The call that ends is at the index of the number of calls that stay open.
 		if r.on == r.d.on && frames < len(r.open) && len(r.open[frames].given) > 0 && r.d.ordinal >= r.from {
 			r.at(r.d.ordinal).Given = r.open[frames].given
 		}
@@ -408,7 +408,7 @@ func (r *valueReader) event(e *parser.Event) {
 	r.behind, r.behindKind = r.d.ordinal, e.Kind
 }
 
-// at returns the values of an event.
+// at returns the values of an event, for adding to them.
 func (r *valueReader) at(ordinal int64) *parser.CallValues {
 	v := r.found[ordinal]
 	if v == nil {
@@ -418,8 +418,7 @@ func (r *valueReader) at(ordinal int64) *parser.CallValues {
 	return v
 }
 
-// record takes in a record of values: the length bytes at an offset of the file, of which
-// inside are in memory.
+// record takes in a record of values. It has length bytes at an offset of the file; the first of them are in memory, in inside.
 func (r *valueReader) record(typ wire.Type, offset, length int64, inside []byte) {
 	if length < 2 || length > maxBody {
 		return

@@ -7,11 +7,11 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Where all events of a log are of one stream, the numbers of its records are those of the stream's events. Then what
-// hooks took is found without decoding events: they are counted.
+// If all events of a log belong to one stream, a record's number is its event's number in the stream. Then the values that hooks
+// took are found without decoding events: it is enough to count them.
 
-// onlyStream returns the stream that has all events, nil if several have some, or if not all of its bytes are records of
-// the file that can be read.
+// onlyStream returns the stream that has all events. It returns nil if there are several, if the stream has records that are not
+// in the file, or if some of its bytes cannot be read.
 func (v *view) onlyStream() *stream {
 	var only *stream
 	for _, s := range v.index.streams {
@@ -26,8 +26,8 @@ func (v *view) onlyStream() *stream {
 	return only
 }
 
-// eachAlone is [Log.EachTaken] for events of a log's only stream. It is not ok where that cannot be done, and some
-// of the values may have been handed out then.
+// eachAlone does what [Log.EachTaken] does, for a log with only one stream. ok is false if that is not possible; some values may
+// have been handed out by then.
 func (l *Log) eachAlone(s *stream, from int64, n int, f func(i int, form parser.ValueForm, taken []byte)) (ok bool) {
 	size := l.mapped.Size()
 	if size == 0 || from+int64(n) > s.count {
@@ -45,14 +45,14 @@ type walk struct {
 	b     []byte // the file
 	s     *stream
 	chunk int
-	// at is the next record's offset in the file, -1 for the chunk's first.
+	// at is the offset of the next record in the file, or -1 for the first record of the chunk.
 	at int64
 	// ordinal is the number of the next event.
 	ordinal int64
 	windows [wire.Windows]window
 }
 
-// newWalk begins at the sample before an event.
+// newWalk returns a walk that begins at the last sample before an event.
 func newWalk(b []byte, s *stream, from int64) walk {
 	w := walk{b: b, s: s, at: -1}
 	if k := from / sampleEvery; k > 0 {
@@ -62,8 +62,8 @@ func newWalk(b []byte, s *stream, from int64) walk {
 	return w
 }
 
-// records goes through what is left of the records, by a function that returns how many bytes it has gone over; it is
-// done before the first event that it does not want.
+// records calls f with the remaining records of chunk after chunk. f returns how many bytes it has gone over, and is done at the
+// first event that it does not want.
 func (w *walk) records(f func(b []byte) (n int, done, ok bool)) (done, ok bool) {
 	for w.chunk < len(w.s.chunks) {
 		ch := &w.s.chunks[w.chunk]
@@ -85,7 +85,7 @@ func (w *walk) records(f func(b []byte) (n int, done, ok bool)) (done, ok bool) 
 	return false, true
 }
 
-// window takes in a WINDOW record, whose body it is given.
+// window takes in the body of a WINDOW record.
 func (w *walk) window(body []byte) bool {
 	if len(body) < 10 {
 		return false
@@ -100,17 +100,17 @@ type counter struct {
 	walk
 	from, until int64 // numbers of events
 	f           func(i int, form parser.ValueForm, taken []byte)
-	// leave says that the event before was a leave.
+	// leave says that the last event was a leave.
 	leave bool
 }
 
-// run goes up to the event until.
+// run goes up to the event with number until.
 func (c *counter) run() (ok bool) {
 	_, ok = c.walk.records(c.records)
 	return ok && c.ordinal >= c.until
 }
 
-// records goes through records of a chunk. It is done behind the last event and what was taken there.
+// records goes through records of a chunk. It is done behind the values of the last event.
 func (c *counter) records(b []byte) (p int, done, ok bool) {
 	ordinal, leave := c.ordinal, c.leave
 	for p+2 <= len(b) {
@@ -154,14 +154,14 @@ func (c *counter) records(b []byte) (p int, done, ok bool) {
 	return p, done, true
 }
 
-// handOut hands out what was taken at an event.
+// handOut hands out the values taken at an event.
 func (c *counter) handOut(i int, b []byte) {
 	if form := formOf(b); form != parser.NoValues {
 		c.f(i, form, b[2:])
 	}
 }
 
-// formOf returns the form of what hooks took, by the body of its record, and NoValues for other records.
+// formOf returns the form of values that hooks took, from the body of their record. For other records it returns NoValues.
 func formOf(body []byte) parser.ValueForm {
 	if len(body) < 2 || len(body) > maxBody {
 		return parser.NoValues

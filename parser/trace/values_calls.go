@@ -8,10 +8,11 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Where all events of a log are of one stream, calls are paired in the pass that finds what was taken at them: an enter
-// puts its place on a stack, from which the leave takes it. No events are made.
+// If all events of a log belong to one stream, one pass finds the values that hooks took and pairs the calls. An enter pushes its
+// index on a stack, and its leave pops it. No events are made.
 
-// mostPaired is how many records are paired at a time: a power of two, so that no place has to be checked.
+// mostPaired is the largest number of records that are paired at a time. It is a power of two, so that masking an index replaces
+// the check of its bounds.
 const mostPaired = sampleEvery
 
 // A pairer pairs the events of a stream from one on.
@@ -20,23 +21,23 @@ type pairer struct {
 	pairs *parser.CallPairs
 	f     func(t *parser.TakenAt)
 	taken parser.TakenAt
-	// i counts the events, n of which are wanted, top those on the stack.
+	// i is the index of the next event, n the number of wanted events, and top the height of the stack.
 	i, n, top int
 	stack     [mostPaired]int16
-	// enters has the first four bytes of short enters, and 0 for others, whose addresses are in long.
+	// enters has the first four bytes of each short enter. For an enter with an address it has 0; these are in long.
 	enters [mostPaired]uint32
 	long   []longEnter
-	// before has windows that were others before some event.
+	// before has the windows as they were before they changed.
 	before []windowsBefore
 }
 
-// A longEnter is an enter that names its address.
+// A longEnter is an enter with a whole address, of event i.
 type longEnter struct {
 	frame
 	i int
 }
 
-// windowsBefore are the windows of the enters before event i.
+// A windowsBefore has the windows for decoding enters before event i.
 type windowsBefore struct {
 	i       int
 	windows [wire.Windows]window
@@ -48,7 +49,7 @@ var pairers = sync.Pool{New: func() any { return new(pairer) }}
 func (l *Log) TakenCalls(from int64, n int, pairs *parser.CallPairs, f func(t *parser.TakenAt)) (ok bool) {
 	v := l.view.Load()
 	size := l.mapped.Size()
-	// The space of an address depends on its time where modules were replaced by others.
+	// If there are several epochs, the space of an address depends on its time, which this pass does not decode.
 	if v.values == nil || size == 0 || from < 0 || n > mostPaired || len(v.epochs.times) > 0 {
 		return false
 	}
@@ -86,7 +87,7 @@ func (p *pairer) records(b []byte) (at int, done, ok bool) {
 	for {
 		at = p.shorts(b, at)
 		if at+2 > len(b) {
-			// The next chunk has windows of its own.
+			// The windows of the next chunk are different.
 			return at, false, p.keepWindows()
 		}
 		first := binary.LittleEndian.Uint16(b[at:])
@@ -117,9 +118,9 @@ func (p *pairer) records(b []byte) (at int, done, ok bool) {
 	}
 }
 
-// shorts takes short enters and leaves from a place on, and returns where it stops: where something else comes, or little
-// is left, or a call ends that was entered before. Nothing depends on whether an enter or a leave comes, which no
-// processor can predict.
+// shorts pairs short enters and leaves from a place on. It returns the place where another record comes, few bytes are left, or a
+// call ends that was entered before. It has no branch that depends on whether a record is an enter or a leave, because processors
+// cannot predict that.
 func (p *pairer) shorts(b []byte, at int) int {
 	const mask = mostPaired - 1
 	partner := p.pairs.Partner
@@ -131,8 +132,8 @@ func (p *pairer) shorts(b []byte, at int) int {
 		if v&3 == 0 || place < 0 {
 			break
 		}
-		// An enter is its own partner until the leave comes.
-		enter := leave - 1 // all bits of an enter
+		// An enter is its own partner until its leave comes.
+		enter := leave - 1 // all bits are set for an enter, none for a leave
 		k := int(p.stack[place&mask])&^enter | i&enter
 		p.stack[place&mask] = int16(k)
 		partner[i] = int16(k)
@@ -146,7 +147,7 @@ func (p *pairer) shorts(b []byte, at int) int {
 	return at
 }
 
-// event takes an event that shorts has left.
+// event pairs an event that shorts cannot handle.
 func (p *pairer) event(first uint16, b []byte, head int) bool {
 	i := p.i
 	p.enters[i] = 0
@@ -167,20 +168,20 @@ func (p *pairer) event(first uint16, b []byte, head int) bool {
 		p.long = append(p.long, longEnter{frame{binary.LittleEndian.Uint64(b[head+6:]), uint16(typ - wire.Enter)}, i})
 		p.push()
 	default:
-		return false // a leave that names its function, which may not be the innermost call
+		return false // a leave with an address may end another call than the innermost one
 	}
 	p.i++
 	return true
 }
 
-// push puts an enter on the stack.
+// push pushes an enter on the stack.
 func (p *pairer) push() {
 	p.pairs.Partner[p.i] = int16(p.i)
 	p.stack[p.top] = int16(p.i)
 	p.top++
 }
 
-// keepWindows keeps the windows for the enters up to now, if there are any. It is not ok where they change too often.
+// keepWindows stores the windows for the enters up to now, if there are any. It returns false if windows change too often.
 func (p *pairer) keepWindows() bool {
 	const most = 64
 	if n := len(p.before); p.i == 0 || n > 0 && p.before[n-1].i == p.i {
@@ -190,7 +191,7 @@ func (p *pairer) keepWindows() bool {
 	return len(p.before) <= most
 }
 
-// handOut hands out what was taken at the event before, unless that is none of those that are wanted, or not of the kind.
+// handOut hands out the values of the last event, unless the event is not wanted or the record does not fit its kind.
 func (p *pairer) handOut(typ wire.Type, body []byte) bool {
 	form := formOf(body)
 	i := p.i - 1

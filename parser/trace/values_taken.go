@@ -8,18 +8,17 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// What hooks took stands directly behind its event. So one pass over the log has it all: a cursor
-// marks the events that have something, and its sources keep what, until the events are handed out.
+// Values that hooks took lie directly behind their event, so one pass over the log finds them all. The sources of a cursor keep
+// the values and mark the events that have some. When the cursor hands out events, it hands out their values too.
 
-// A takenQueue has what was taken at the events of a source that were decoded and not handed
-// out yet.
+// A takenQueue has the values of those events of a source that were decoded but not handed out yet.
 type takenQueue struct {
-	// list is what is left of memory.
+	// list is the rest of memory that was not handed out yet.
 	list, memory []takenValue
 	bytes        []byte
 }
 
-// A takenValue is what was taken at the event of a number of its stream.
+// A takenValue is the values taken at an event, which has number ordinal in its stream.
 type takenValue struct {
 	ordinal int64
 	typ     wire.Type
@@ -27,7 +26,7 @@ type takenValue struct {
 	bytes   []byte
 }
 
-// eventValues are what was taken at an element of the events that were read last.
+// eventValues are the values taken at one of the events that a cursor has read last; element is its index.
 type eventValues struct {
 	element int
 	takenValue
@@ -37,9 +36,9 @@ func (q *takenQueue) reset() {
 	*q = takenQueue{memory: q.memory[:0], list: q.memory[:0], bytes: q.bytes[:0]}
 }
 
-// compact moves what is left to the beginning of the bytes, if that is no more than half of them. Where a cursor merges
-// several streams, they decode more before all of what they had is handed out, so that the list may never be
-// empty: without it the bytes would grow with the log.
+// compact moves the values that are left to the beginning of the bytes, if they are at most half of them. When a cursor merges
+// several streams, a source decodes more events before all its values are handed out. So the list may never be empty, and without
+// compact the bytes would grow with the log.
 func (q *takenQueue) compact() {
 	live := 0
 	for i := range q.list {
@@ -51,14 +50,14 @@ func (q *takenQueue) compact() {
 	to := q.bytes[:0]
 	for i := range q.list {
 		from := len(to)
-		// It is in order: nothing is overwritten that is still to be moved.
+		// The list is in order of the bytes, so nothing is overwritten that still has to be moved.
 		to = append(to, q.list[i].bytes...)
 		q.list[i].bytes = to[from:len(to):len(to)]
 	}
 	q.bytes = to
 }
 
-// take keeps the values of a record, the one at p, of which length bytes follow, head of them no values.
+// take keeps the values of the record at p. The record has length bytes, and its values begin behind head bytes.
 func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) error {
 	length -= int64(head)
 	if length < 2 || length > maxBody {
@@ -66,7 +65,7 @@ func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) err
 	}
 	q := d.taken
 	if len(q.list) == 0 {
-		// What was handed out is used before more is decoded.
+		// All values were handed out, and their users are done before more events are decoded.
 		q.reset()
 	}
 	if len(q.bytes)+int(length) > cap(q.bytes) {
@@ -94,7 +93,7 @@ func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) err
 	return nil
 }
 
-// takeBehind takes what stands directly behind the last event.
+// takeBehind takes the values directly behind the last event.
 func (d *decoder) takeBehind() error {
 	for {
 		b, err := d.peek()
@@ -107,15 +106,15 @@ func (d *decoder) takeBehind() error {
 		}
 		if _, err := d.other(nil, d.ordinal); err != nil {
 			if _, bad := err.(*recordError); bad {
-				return nil // it comes again
+				return nil // the next reading comes to the same damage and reports it
 			}
 			return err
 		}
 	}
 }
 
-// markTaken makes the address of each event at which something was taken its number from 1 on, that of others 0,
-// and the thread the number of its stream.
+// markTaken marks events. It sets Address to the event's number plus 1 if the event has values, else to 0, and Thread to the
+// number of the stream.
 func (a *source) markTaken(events []parser.Event) {
 	for i := range events {
 		events[i].Address, events[i].Thread = 0, a.s.number
@@ -127,7 +126,7 @@ func (a *source) markTaken(events []parser.Event) {
 	}
 }
 
-// handOut finds what was taken at events that are handed out, and forgets it.
+// handOut moves the values of events that are handed out from the sources to c.values.
 func (c *cursor) handOut(events []parser.Event) {
 	c.values = c.values[:0]
 	var s *source

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -21,18 +20,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// planRecord is the body of a PLAN with a piece of a plan.
-func planRecord(plan string, from, to int) []byte {
-	h := fnv.New64a()
-	io.WriteString(h, plan)
-	le := binary.LittleEndian
-	b := le.AppendUint64(nil, h.Sum64())
-	b = le.AppendUint32(le.AppendUint32(b, uint32(len(plan))), uint32(from))
-	b = append(b, plan[from:to]...)
-	return append(b, make([]byte, -len(b)&7)...)
-}
-
-// placeRecord is the body of a PLACE of ints.
+// placeRecord returns the body of a PLACE that gives n ints.
 func placeRecord(number, line uint32, names string, n int) []byte {
 	le := binary.LittleEndian
 	text := func(b []byte, s string) []byte { return append(le.AppendUint32(b, uint32(len(s))), s...) }
@@ -45,8 +33,8 @@ func placeRecord(number, line uint32, names string, n int) []byte {
 	return append(b, make([]byte, -len(b)&7)...)
 }
 
-// saidValues are the values of each record, "-" for none: what was taken with a letter for
-// its form, and what was given with the place's number.
+// saidValues returns the values of each record, "-" for none. Values that hooks took have a letter for their form, and values that
+// the program gave have the number of their place.
 func saidValues(t *testing.T, log *trace.Log) string {
 	t.Helper()
 	var list []string
@@ -87,8 +75,8 @@ chunk process
 setting name="values" value="plan 0 /a.lpvalues"
 record type=18 ` + fmt.Sprintf("%x", placeRecord(1, 40, "w, h", 2)) + `
 record type=18 ` + fmt.Sprintf("%x", placeRecord(2, 41, "w * h", 1)) + `
-record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 0, 16)) + `
-record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 16, len(plan))) + `
+record type=17 ` + fmt.Sprintf("%x", tracetest.Plan(plan, 0, 16)) + `
+record type=17 ` + fmt.Sprintf("%x", tracetest.Plan(plan, 16, len(plan))) + `
 chunk events stream=1 thread=7 base=1000
 window w0 entry 0x400000
 arguments 1 99 # of no enter
@@ -121,7 +109,7 @@ arguments 1 aa00
 	}
 	log := open(t, &tracetest.Memory{Bytes: file})
 	want := "p0102+1:05060000 - p0303 r0000 - - 2:11+2:12 - 2:13 paa00"
-	// A result given is a byte, and one of padding.
+	// A result that the program gives is one byte, and one byte of padding.
 	got := saidValues(t, log)
 	if got = strings.NewReplacer("2:1100", "2:11", "2:1200", "2:12", "2:1300", "2:13").Replace(got); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -135,13 +123,13 @@ arguments 1 aa00
 	}
 }
 
-// TestValuesWithoutPlan has plans that are not there as a whole.
+// TestValuesWithoutPlan has plans of which a piece is missing.
 func TestValuesWithoutPlan(t *testing.T) {
 	const plan = "lpvalues 1\nmachine x86-64\n"
-	half, wrong := planRecord(plan, 0, 16), planRecord(plan, 0, len(plan))
+	half, wrong := tracetest.Plan(plan, 0, 16), tracetest.Plan(plan, 0, len(plan))
 	wrong[20]++
 	for name, records := range map[string][][]byte{
-		"half": {half}, "wrong": {wrong}, "end first": {planRecord(plan, 16, len(plan)), half}, "two": {half, planRecord(plan+"#", 16, len(plan))},
+		"half": {half}, "wrong": {wrong}, "end first": {tracetest.Plan(plan, 16, len(plan)), half}, "two": {half, tracetest.Plan(plan+"#", 16, len(plan))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "file begin=1000\nchunk process\n"
@@ -160,14 +148,13 @@ func TestValuesWithoutPlan(t *testing.T) {
 	}
 }
 
-// aValuedCall is an open call of valuesProgram, with the numbers of its records.
+// aValuedCall is an open call of writeValues, with the number of its enter.
 type aValuedCall struct {
 	enter   int
 	results string
 }
 
-// writeValues writes a trace of calls with values on a few threads, and returns those of each
-// record, in order.
+// writeValues writes a trace of calls with values on a few threads. It returns the values of each record, in order.
 func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (*tracetest.Memory, []string) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -263,7 +250,7 @@ func TestValuesFar(t *testing.T) {
 		compare := func(i int, v *parser.CallValues) {
 			t.Helper()
 			got := sayValues(v)
-			// What was given to a call is far away where the call is long.
+			// In a long call, values that the program gave may be too far away to be found.
 			if got != want[i] {
 				t.Fatalf("places %t, record %d: %.200s, want %.200s", places, i, got, want[i])
 			}
@@ -311,7 +298,7 @@ func TestValuesFar(t *testing.T) {
 	}
 }
 
-// TestValuesAlone reads what was taken at the events of a log of one thread, of a file that may be mapped.
+// TestValuesAlone reads the values that hooks took in a log of one thread, from a file that may be mapped.
 func TestValuesAlone(t *testing.T) {
 	for _, places := range []bool{false, true} {
 		const events = 30000
@@ -348,8 +335,7 @@ func TestValuesAlone(t *testing.T) {
 	}
 }
 
-// valuedLog makes a log of calls with values, of which those behind the first plain events may name their function
-// when they leave.
+// valuedLog makes a log of calls with values. Behind the first plain events, leaves may have an address.
 func valuedLog(t *testing.T, r *rand.Rand, events, plain int) *trace.Log {
 	t.Helper()
 	m := &tracetest.Memory{}
@@ -360,7 +346,7 @@ func valuedLog(t *testing.T, r *rand.Rand, events, plain int) *trace.Log {
 	depth := 0
 	for k := range events {
 		if k%5000 == 0 {
-			th.Flush() // and the next events begin a chunk
+			th.Flush() // the next event begins a chunk
 		}
 		now, typ := uint64(1000+k), wire.Arguments
 		if depth == 0 || depth < 100 && r.IntN(5) < 2+k/500%2 {
@@ -402,10 +388,10 @@ func valuedLog(t *testing.T, r *rand.Rand, events, plain int) *trace.Log {
 	return log
 }
 
-// TestTakenCalls holds calls with what was taken of them against the events of the log and what EachTaken says: of short
-// and long enters, in windows that are replaced, over many chunks. What it cannot pair it leaves to others.
+// TestTakenCalls compares the calls and values of TakenCalls with the events of the log and the values of EachTaken. The log has
+// short and long enters, windows that are replaced, and many chunks. TakenCalls may refuse records that it cannot pair.
 func TestTakenCalls(t *testing.T) {
-	const events, plain = 40000, 30000 // the last ones have leaves that name their function
+	const events, plain = 40000, 30000 // the last ones have leaves with an address
 	r := rand.New(rand.NewPCG(6, 8))
 	log := valuedLog(t, r, events, plain)
 	defer log.Close()
@@ -469,7 +455,7 @@ func TestTakenCalls(t *testing.T) {
 	}
 }
 
-// TestValuesMemory reads the values of two threads that take turns: what is kept of them does not grow with the log.
+// TestValuesMemory reads the values of two threads that take turns. The memory for them must not grow with the log.
 func TestValuesMemory(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -506,7 +492,7 @@ func TestValuesMemory(t *testing.T) {
 	if seen != calls {
 		t.Errorf("%d values of %d", seen, calls)
 	}
-	// A batch has up to 1024 events, of which half have a value.
+	// A batch has up to 1024 events, and half of them have a value.
 	if limit := 2 * 4 * 512 * (size + 2); most > limit {
 		t.Errorf("%d bytes were kept, more than %d, of %d", most, limit, calls*size)
 	}

@@ -24,7 +24,8 @@
 #define LR_HAVE_PLANS 0
 #endif
 
-/* 0 on x86 and arm64: hooks take all the longer way, none of them in the middle of functions, and no registers as they are. */
+/* 1 on x86-64. Elsewhere values are taken by the slow path alone, never in the middle of a function, and LOGREC_VALUES=raw
+ * is not to be had. */
 #if LR_HAVE_PLANS && defined(__x86_64__)
 #define LR_HAVE_ALL_PLANS 1
 #else

@@ -554,9 +554,8 @@ void lr_read_settings(void);
 /* Says what is wrong with the settings; a program that this one started, and that has
  * inherited them, does not say so again. */
 void lr_tell(const char *line);
-/* The names of all settings; NULL ends them. */
-enum { LR_SETTINGS = 25 };
-extern const char *const lr_setting_names[LR_SETTINGS + 1]; /* with NULL at the end */
+enum { LR_SETTINGS = 25 }; /* the number of settings */
+extern const char *const lr_setting_names[LR_SETTINGS + 1]; /* their names, NULL at the end */
 /* Finds the first item of a list with commas between, without the blanks around
  * it, and returns where the next one begins. */
 const char *lr_next_item(const char *list, const char **begin, size_t *n);

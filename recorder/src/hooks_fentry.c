@@ -265,7 +265,7 @@ LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site
 LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   fentry_slow(address, frame, site, registers, 1, LR_FENTRY);
 }
-/* It is the one of the two ways in that the log has named since it began. */
+/* A log names one of the two ways in, XRay or patched entries, when it begins: lr_patch_ways has it. */
 LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   fentry_slow(function, frame, site, registers, 0, lr_patch_ways() >> LR_XRAY & 1 ? LR_XRAY : LR_PATCHED);
 }

@@ -26,7 +26,7 @@ void lr_preturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const s
 LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame) { return lr_fast_call(function, 0, frame); }
 LR_CALLED int lr_preturn_fast(uintptr_t address, uintptr_t frame) { return (void)address, lr_fast_return(frame); }
 
-/* By which of the two ways the log has from its beginning. */
+/* A log names one of the two ways in, XRay or patched entries, when it begins: lr_patch_ways has it. */
 LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
   lr_ended(&at);

@@ -19,12 +19,12 @@ enum { LR_ENTER_BYTES = 6, LR_LEAVE_BYTES = 2 };
 #define LR_CONSTANT_0(x) ((x) == 0)
 #endif
 
-/* lr_try_enter records the enter of a call that is further in than the innermost one and near it,
+/* lr_try_enter_with records the enter of a call that is further in than the innermost one and near it,
  * or inlined in the same frame; otherwise, and where the record needs more than its 6 bytes, it
  * returns 0 and nothing is changed. pointer, owner and pc are frame, owner and pc of struct
- * lr_place; pc may be 0 for where the hook returns to. values: bytes of a record that lies
- * behind the place of this one already, and that counts from the same moment on; or program, one of
- * lr_take_quickest, writes it from registers. */
+ * lr_place; where pc is 0 it is the address that the hook returns to.
+ * values: the bytes of a record of values that was written behind the place of this one already, and that is valid together with it;
+ * 0 for none. program: where it is not NULL, lr_take_quickest writes that record from the registers instead. */
 LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
                                 uint32_t pc, size_t values, const struct lr_program *program, const struct lr_registers *registers) {
   /* Values first: what they need of registers is free again before the counter is read. They mean nothing until used covers

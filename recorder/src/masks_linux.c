@@ -77,7 +77,7 @@ CHANGES(SIGBLOCK, sigblock, (int mask), (mask))
 CHANGES(SIGSETMASK, sigsetmask, (int mask), (mask))
 CHANGES(SIGHOLD, sighold, (int number), (number))
 CHANGES(SIGRELSE, sigrelse, (int number), (number))
-/* By this name the C library has two. */
+/* The C library has two functions of this name, which take different arguments. */
 int bsd_sigpause(int mask) __asm__("sigpause");
 CHANGES(SIGPAUSE, bsd_sigpause, (int mask), (mask))
 CHANGES(SIGPAUSE_XPG, sigpause, (int number), (number))

@@ -5,7 +5,8 @@
 
 #include "core.h"
 
-/* A program that this one starts gets these in an environment of its own (exec_linux.c). */
+/* All settings; a new one also raises LR_SETTINGS. A program that this one starts with another environment gets those that are set
+ * (exec_linux.c). */
 const char *const lr_setting_names[LR_SETTINGS + 1] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
                                         "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL",

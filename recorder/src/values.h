@@ -28,12 +28,16 @@ struct lr_registers {
 #else
 /* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
  * pushes. hooks_cyg_x86_64.S keeps all of it. hooks_fentry_windows.S keeps the low halves of xmm0 to xmm3, as the fifth the
- * high half of xmm0, and rax, rcx, rdx, r8 to r11. */
+ * high half of xmm0, and rax, rcx, rdx, r8 to r11. hooks_cyg_windows.S keeps the low halves of xmm0 to xmm3, xmm6 to xmm15, and
+ * the rest. */
 struct lr_registers {
   uint64_t vector[8];
   uint64_t own;
   uint64_t rbp, r10, r9, r8, rcx, rdx, rsi, rdi, rax, r11;
-  uint64_t rbx, r12, r13, r14, r15; /* of -finstrument-functions only */
+  uint64_t rbx, r12, r13, r14, r15; /* of -finstrument-functions only, as what follows */
+#if defined(_WIN32)
+  uint64_t preserved[20]; /* xmm6 to xmm15, the low half of each first */
+#endif
 };
 #endif
 

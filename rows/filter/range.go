@@ -188,6 +188,7 @@ func (r Range) nothing() Range {
 	return Range{Measure: Number, Low: 1, High: 0, First: 1}
 }
 
+// parsePoint reads one bound of a range as its column has it. The unit is that of the other bound, for 5..10ms, or "".
 func parsePoint(c Column, text, unit string) (point, *Error) {
 	switch {
 	case c.is(rows.Duration):
@@ -267,8 +268,7 @@ func parseSpan(text, unit string) (point, *Error) {
 	}
 	p.n, p.step = n*scale, scale
 	for _, d := range []byte(part) {
-		// The minute has no exact tenth of a tenth ... of itself in
-		// nanoseconds only after many digits, which no clock has.
+		// Dividing by ten is exact for more digits than any clock has.
 		p.step /= 10
 		add := int64(d-'0') * p.step
 		if p.n > math.MaxInt64-add {

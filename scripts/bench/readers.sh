@@ -184,6 +184,8 @@ events=$("$logparse" info w1.lptrace --json | grep -oE '"records": ?[0-9]+' | he
 size=$("$logparse" save w1.lptrace --format csv -o - 2>/dev/null | wc -c)
 five='func:f1 depth:<9 dur:>300ns -thread:1 time:0..1000s'
 for ((r = 0; r < rounds; r++)); do
+	timed w1.report uftrace report -d ud.random
+	timed w1.new "$logparse" stats w1.lptrace --no-index-cache
 	timed w1.replay uftrace replay -d ud.random
 	timed w1.show "$logparse" show w1.lptrace
 	timed w1.dump uftrace dump --chrome -d ud.random
@@ -196,10 +198,12 @@ for ((r = 0; r < rounds; r++)); do
 	done
 	timed w1.tree "$logparse" tree w1.lptrace
 done
+bar "w1: uftrace report, times by the clock, new" "$(ratio w1.report w1.new 1)" 10
+bar "w1: uftrace report, times by CPU, new" "$(ratio w1.report w1.new 2)" 6
 bar "w1: uftrace replay, times by the clock, kept" "$(ratio w1.replay w1.show 1)" 8
 bar "w1: uftrace dump --chrome, times by the clock, kept" "$(ratio w1.dump w1.chrome 1)" 6
 # Whichever is reached first.
-bar "w1: csv, parts of 2.5 GB/s or 20 million rows/s" "$(median w1.csv | awk -v e="$events" -v s="$size" '{ a = s / $1 / 2.5e9; b = e / $1 / 20e6; print a > b ? a : b }')" 1
+bar "w1: csv, parts of 2.5 GB/s or 20 million rows/s" "$(median w1.csv | awk -v e="$events" -v s="$size" '{ a = s / $1 / 2.5e9; b = e / $1 / 20e6; print (a > b ? a : b) }')" 1
 for file in w1.stats* w1.tree*; do
 	limit=0.3
 	[ "${file#* }" != "$five" ] || limit=0.4

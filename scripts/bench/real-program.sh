@@ -10,7 +10,7 @@
 # same each time, every row must have its name, and the recorder's calls of each
 # function must be uftrace's. Printed are the processor time (median; user and
 # system, uftrace's writer included), events, bytes an event, and which functions
-# cost most to record.
+# cost most to record. The sums of its calls (`logparse stats`, the log new to it) are timed beside `uftrace report`.
 #
 # Then it runs once more with errors and coroutines, which leave functions by
 # longjmp: no hook is called for those. The output must again be the same, and
@@ -106,6 +106,30 @@ beside() {
 		calls.uftrace calls.ours
 }
 
+# reading compares what it takes to say what each function cost, of the last run of either: seconds by the clock and of CPU,
+# the log new to logparse, ROUNDS times in turn.
+reading() {
+	local r
+	cat ud/*.dat kept.lptrace >/dev/null
+	rm -f report.*
+	for ((r = 0; r < rounds; r++)); do
+		rm -rf cache
+		seconds report.theirs uftrace report -d ud && seconds report.ours env "XDG_CACHE_HOME=$dir/cache" ./logparse stats kept.lptrace || return 1
+	done
+	rm -rf cache
+	echo "$(middle report.theirs) $(middle report.ours)" | awk '{
+		printf "uftrace report %.2f s (CPU %.2f), logparse stats, new, %.2f s (CPU %.2f): %.1f times by the clock, %.1f by CPU; bars 10 and 6\n", $1, $2, $3, $4, $1 / $3, $2 / $4 }'
+}
+# seconds FILE COMMAND... appends seconds by the clock and of CPU.
+seconds() {
+	local file=$1 TIMEFORMAT='%R %U %S'
+	shift
+	{ time "$@" >/dev/null 2>err.txt; } 2>time.txt || { cat err.txt && return 1; }
+	awk '{ print $1, $2 + $3 }' time.txt >>"$file"
+}
+# middle FILE: the medians of both columns.
+middle() { for c in 1 2; do cut -d ' ' -f $c "$1" | sort -n | awk '{ v[NR] = $1 } END { printf "%s ", v[int((NR + 1) / 2)] }'; done; }
+
 ways="plain hooked preloaded linked"
 command -v uftrace >/dev/null && ways="$ways uftrace" || echo "left out: uftrace, which is not here"
 rm -f ms.* out.*
@@ -127,6 +151,7 @@ done
 awk -v s="$size" -v e="$events" 'BEGIN { printf "%d bytes, %.2f bytes an event\n", s, s / e }'
 status=0
 [ ! -d ud ] || beside || status=1
+[ ! -d ud ] || reading || status=1
 ./logparse advise kept.lptrace 2>/dev/null | head -n 10
 
 arguments="2 jumps"

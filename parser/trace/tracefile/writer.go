@@ -1,4 +1,4 @@
-// Package tracefile writes traces: a [Writer] that encodes events as a recorder in a program does.
+// Package tracefile writes traces. Its [Writer] encodes events as the recorder in a program does.
 package tracefile
 
 import (
@@ -17,26 +17,25 @@ const (
 // A Writer writes a trace. Its methods are not safe for concurrent use. The
 // first error of the file is kept and returned by Close.
 type Writer struct {
-	// Header is written by Close; End is filled in.
+	// Header is written by Close, which fills in End.
 	Header wire.Header
-	// ChunkSize is the size of chunks made from now on, in bytes.
+	// ChunkSize is the size of new chunks, in bytes.
 	ChunkSize uint32
-	// Ring keeps that many of the latest chunks of each thread and level, 0
-	// all of them.
+	// Ring is the number of latest chunks that each thread and level keeps. 0
+	// keeps all.
 	Ring int
-	// Full makes threads begun from now on write whole addresses.
+	// Full makes new threads write whole addresses.
 	Full bool
 
 	f       io.WriterAt
 	end     int64
 	process *Thread
 	threads []*Thread
-	stacks  map[uint32]*callStack // but the threads' own
+	stacks  map[uint32]*callStack // without the threads' own
 	err     error
 }
 
-// NewWriter begins a trace. f may be nil for a trace of which only the chunks'
-// number of bytes matters.
+// NewWriter begins a trace. If only the size of the trace matters, f may be nil.
 func NewWriter(f io.WriterAt) *Writer {
 	w := &Writer{f: f, ChunkSize: 4096, end: wire.HeaderSize}
 	w.Header = wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity,
@@ -52,7 +51,7 @@ func (w *Writer) write(b []byte, at int64) {
 	}
 }
 
-// Record writes a record of the process; the body is padded.
+// Record writes a process record. It pads the body.
 func (w *Writer) Record(typ wire.ProcessType, time uint64, body []byte) {
 	w.process.append(wire.AppendProcess(nil, typ, time, body), time)
 }
@@ -76,8 +75,7 @@ func (w *Writer) body(t wire.ProcessType, time uint64, body any) {
 	w.Record(t, time, wire.AppendBody(nil, body))
 }
 
-// Sync writes what there is, as a recorder's file is at any moment: chunks are
-// open and the program still runs.
+// Sync writes everything so far, in the state of a file whose program still runs: its chunks are open.
 func (w *Writer) Sync() error {
 	for _, t := range append(slices.Clone(w.threads), w.process) {
 		if len(t.buf) > 0 {
@@ -97,7 +95,7 @@ func (w *Writer) header(state uint32) {
 	w.write(h.Append(nil), 0)
 }
 
-// Close writes what is left, and the header.
+// Close writes the rest of the chunks, and the header.
 func (w *Writer) Close() error {
 	for _, t := range append(slices.Clone(w.threads), w.process) {
 		t.flush(1)
@@ -110,15 +108,15 @@ func (w *Writer) Close() error {
 type Thread struct {
 	w    *Writer
 	kind uint8
-	// Number, Level and ID are those of its chunks.
+	// Number, Level and ID are written into its chunks' headers.
 	Number uint32
 	Level  uint8
 	ID     uint64
 	// Full makes all enters and leaves carry whole addresses.
 	Full bool
-	// NoStack leaves out STACK at the beginning of chunks.
+	// NoStack leaves out the STACK at the beginning of chunks.
 	NoStack bool
-	// Lost is what the next chunk says was lost.
+	// Lost is the number of lost events that the header of the next chunk tells.
 	Lost uint32
 
 	sequence uint32
@@ -129,18 +127,18 @@ type Thread struct {
 	time     uint64
 	bases    [8]uint64
 	set      [8]bool
-	next     int // window
-	// on is the stack in effect, own the thread's own, told those of which the chunk tells
-	// what is open.
+	next     int // the window to replace next
+	// on is the stack in effect, and own the thread's own. told has the stacks whose open calls
+	// the current chunk has told.
 	on, own *callStack
 	told    map[*callStack]bool
 }
 
-// A callStack is calls that are open.
+// A callStack is a stack of open calls.
 type callStack struct {
 	number uint32
 	open   []call
-	in     *Thread // in which it was in effect last
+	in     *Thread // the thread in which it was in effect last
 }
 
 type call struct {
@@ -156,7 +154,7 @@ func (w *Writer) Thread(number uint32, level uint8, id uint64) *Thread {
 	return t
 }
 
-// room begins a new chunk if n bytes do not fit the current one.
+// room begins a new chunk if the current one has no room for n bytes.
 func (t *Thread) room(n int, time uint64) {
 	if t.buf != nil && len(t.buf)+n <= int(t.chunk.Size) {
 		return
@@ -178,7 +176,7 @@ func (t *Thread) begin(size int, time uint64) {
 	t.set = [8]bool{}
 	t.at = t.w.end
 	if r := t.w.Ring; r > 0 && t.kind == wire.EventsChunk {
-		// The oldest chunk's place is used again where it has that size.
+		// The place of the oldest chunk is used again.
 		if len(t.places) == r {
 			t.at, t.places = t.places[0], t.places[1:]
 		}
@@ -200,7 +198,7 @@ func (t *Thread) begin(size int, time uint64) {
 	}
 }
 
-// tell writes the STACK of the stack in effect, of at most so many calls.
+// tell writes a STACK of the stack in effect, with at most most calls.
 func (t *Thread) tell(most int) {
 	t.told[t.on] = true
 	if len(t.on.open) == 0 {
@@ -213,7 +211,7 @@ func (t *Thread) tell(most int) {
 	t.buf = wire.AppendStack(t.buf, wire.StackTimes, uint32(len(t.on.open)), calls, times)
 }
 
-// Switch writes that the events from now on are on a stack, 0 being the thread's own.
+// Switch puts a stack into effect for the following events. Stack 0 is the thread's own.
 func (t *Thread) Switch(time uint64, number uint32) {
 	s := t.own
 	if number != 0 {
@@ -231,7 +229,7 @@ func (t *Thread) Switch(time uint64, number uint32) {
 	s.in = t
 }
 
-// Left writes that the n innermost calls were left without a leave.
+// Left writes that the n innermost calls have ended without a leave.
 func (t *Thread) Left(n int) {
 	t.room(64, t.time)
 	t.buf = wire.AppendLeft(t.buf, uint32(n))
@@ -250,8 +248,8 @@ func (t *Thread) flush(state uint32) {
 	t.buf = t.buf[:0]
 }
 
-// Flush makes all events so far part of the file, as if the program were
-// killed now; the next event begins a new chunk.
+// Flush writes all events so far to the file, in the state that it would have if the program were killed now. The next event
+// begins a new chunk.
 func (t *Thread) Flush() {
 	if len(t.buf) > 0 {
 		t.flush(0)
@@ -264,14 +262,14 @@ func (t *Thread) append(b []byte, time uint64) {
 	t.buf = append(t.buf, b...)
 }
 
-// Raw writes a record as it is.
+// Raw writes the bytes of a record unchanged.
 func (t *Thread) Raw(b []byte) { t.append(b, t.time) }
 
-// Reserve has the next event and n bytes of records behind it lie in one chunk.
+// Reserve makes room in one chunk for the next event and n bytes of records behind it.
 func (t *Thread) Reserve(n int, time uint64) { t.room(n+64, time) }
 
-// delta makes room for a record of n bytes and returns the time since the last
-// record, which is at most most: TIME records have passed the rest.
+// delta makes room for a record of n bytes. It returns the time since the last record. If that is more than most, it writes a
+// TIME record and returns the rest.
 func (t *Thread) delta(n int, time, most uint64) uint64 {
 	t.room(n+12+10, time)
 	d := time - t.time
@@ -283,7 +281,7 @@ func (t *Thread) delta(n int, time, most uint64) uint64 {
 	return d & (1<<wire.TimeShift - 1)
 }
 
-// window returns the window of an address; it sets one if there is none.
+// window returns the window of an address. If there is none, it sets one.
 func (t *Thread) window(address uint64, kind int) int {
 	base := address&^(1<<wire.OffsetBits-1) | uint64(kind)
 	for i := range t.bases {
@@ -311,7 +309,7 @@ func (t *Thread) Enter(time, address uint64, kind int) {
 	t.on.open = append(t.on.open, call{address, time, kind})
 }
 
-// Leave writes a leave of the top call.
+// Leave writes a leave of the innermost call.
 func (t *Thread) Leave(time uint64) {
 	if t.Full && len(t.on.open) > 0 {
 		c := t.on.open[len(t.on.open)-1]
@@ -332,15 +330,15 @@ func (t *Thread) Annotation(time uint64, text string) {
 	t.buf = wire.AppendAnnotation(t.buf, d, text)
 }
 
-// Site writes where the enter is called from that comes next, at a time.
+// Site writes the call site of the next enter, which comes at a time.
 func (t *Thread) Site(time, address uint64) {
-	// The enter is to lie in the same chunk.
+	// The enter must lie in the same chunk.
 	t.room(64, time)
 	t.buf = wire.AppendSite(t.buf, address)
 }
 
-// Counter writes the value of a counter, whose name has at most 255 bytes; form
-// is 0 for an int64, 1 for a uint64 and 2 for the bits of a float64.
+// Counter writes the value of a counter. Its name has at most 255 bytes. form is 0 for an int64, 1 for a uint64, and 2 for the
+// bits of a float64.
 func (t *Thread) Counter(time uint64, form uint8, bits uint64, name string) {
 	d := t.delta(len(name)+20, time, wire.MaxWordDelta)
 	t.buf = wire.AppendCounter(t.buf, d, form, bits, name)

@@ -11,8 +11,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Dump writes the trace of size bytes that r reads as text. Places that are no
-// chunks are said in comments.
+// Dump reads a trace of size bytes from r and writes it as text. Comments tell of places that are not chunks.
 func Dump(ctx context.Context, w io.Writer, r io.ReaderAt, size int64) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	head := make([]byte, min(size, wire.HeaderSize))
@@ -95,8 +94,7 @@ func processLength(b []byte) (length, head int) {
 	return int(n), wire.ProcessHead
 }
 
-// dumpRecords writes a line a record. What does not become the same bytes
-// again is written as it is.
+// dumpRecords writes a line for each record. If loading the line would not give the same bytes, it writes the bytes in hex.
 func dumpRecords(out *bufio.Writer, b []byte, length func([]byte) (int, int), dump func([]byte, int) string, kind string) {
 	for len(b) > 0 {
 		n, head := length(b)
@@ -104,7 +102,7 @@ func dumpRecords(out *bufio.Writer, b []byte, length func([]byte) (int, int), du
 		if n > 0 {
 			s = dump(b[:n], head)
 		} else {
-			// What follows cannot be told apart.
+			// The bytes that follow cannot be divided into records.
 			n = len(b)
 		}
 		if s != "" {

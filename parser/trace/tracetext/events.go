@@ -17,8 +17,8 @@ var (
 	counters = [...]string{"i64", "u64", "f64"}
 )
 
-// dumpEvent writes a record as a line, as far as it understands it; fields
-// that are not there read as zero.
+// dumpEvent returns the line of a record, as far as it understands it. Fields that
+// the record is too short for read as zero.
 func dumpEvent(record []byte, head int) string {
 	le := binary.LittleEndian
 	first := le.Uint16(record)
@@ -32,7 +32,7 @@ func dumpEvent(record []byte, head int) string {
 		return fmt.Sprintf("padding %d", len(record)/2)
 	}
 	body := record[head:]
-	// at reads a number of so many bytes.
+	// at reads a number of n bytes.
 	at := func(offset, n int) uint64 {
 		var v [8]byte
 		if offset < len(body) {
@@ -113,16 +113,15 @@ func dumpEvent(record []byte, head int) string {
 // isWindow reports whether a word is "w0" to "w7".
 func isWindow(w string) bool { return len(w) == 2 && w[0] == 'w' && w[1] >= '0' && w[1] <= '7' }
 
-// An eventLoader makes an event record of a line. now is the time before the
-// record, and behind it when the record was made.
+// An eventLoader makes an event record from a line. now is the time before the
+// record. When the record was made, it is the time behind it.
 type eventLoader struct {
 	*line
 	b   []byte
 	now uint64
 }
 
-// loadEvent appends the record that a line says. now is the time before it;
-// the time after it is returned.
+// loadEvent appends the record of a line. now is the time before it. loadEvent returns the time behind it.
 func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	e := &eventLoader{l, b, now}
 	switch name {
@@ -176,7 +175,7 @@ func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	return e.b, e.now
 }
 
-// delta takes a time and writes TIME for what is beyond most.
+// delta reads a time. If it is more than most after the last record, delta writes a TIME record, and returns the rest.
 func (e *eventLoader) delta(most uint64) uint64 {
 	w := e.next("a time, + or @")
 	if e.err != nil {

@@ -8,13 +8,13 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// maxLine bounds a line of text in bytes, maxFile what is made of it.
+// maxLine bounds a line of text, and maxFile the trace that is made, both in bytes.
 const (
 	maxLine = 64 << 20
 	maxFile = 1 << 30
 )
 
-// Load makes a trace of text. Errors say the line.
+// Load makes a trace from text. Its errors name the line.
 func Load(r io.Reader) ([]byte, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -40,7 +40,7 @@ type assembler struct {
 	header  wire.Header
 	begun   bool
 	hasEnd  bool
-	size    uint64 // of the file, 0 for what is needed
+	size    uint64 // of the file; 0 for as much as is needed
 	file    []byte
 	chunk   wire.ChunkHeader
 	at      int
@@ -80,7 +80,7 @@ func (a *assembler) line(name string, l *line) error {
 	return l.end()
 }
 
-// begin takes the file's header, once.
+// begin reads the line of the file's header. It is called once.
 func (a *assembler) begin(l *line) {
 	if a.begun {
 		if len(l.fields) > 0 {

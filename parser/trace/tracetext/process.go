@@ -11,7 +11,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// processKind returns the kind of process record that ok holds for, or nil.
+// processKind returns the kind of process record for which ok returns true, or nil.
 func processKind(ok func(wire.ProcessKind) bool) *wire.ProcessKind {
 	if i := slices.IndexFunc(wire.ProcessKinds, ok); i >= 0 {
 		return &wire.ProcessKinds[i]
@@ -19,13 +19,13 @@ func processKind(ok func(wire.ProcessKind) bool) *wire.ProcessKind {
 	return nil
 }
 
-// isProcess reports whether there is a process record of a name.
+// isProcess reports whether a process record has a name.
 func isProcess(name string) bool {
 	return name == "record" || processKind(func(k wire.ProcessKind) bool { return k.Name == name }) != nil
 }
 
-// dumpProcess writes a record, of which b is all bytes, as a line. It writes
-// what it understands; whether that is all is for the caller to check.
+// dumpProcess returns the line of a record, of which b is all bytes. The line has
+// what dumpProcess understands; the caller must check whether that is everything.
 func dumpProcess(b []byte) string {
 	info, b := wire.ParseProcess(b), b[wire.ProcessHead:]
 	var s strings.Builder
@@ -65,7 +65,7 @@ func dumpProcess(b []byte) string {
 	return s.String()
 }
 
-// loadProcess appends the record that a line says.
+// loadProcess appends the record of a line.
 func loadProcess(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	time := now
 	if len(l.plain) > 0 && strings.HasPrefix(l.plain[0], "@") {

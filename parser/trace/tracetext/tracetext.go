@@ -1,10 +1,9 @@
-// Package tracetext writes a trace as text and makes a trace of such text, for
-// looking at what a recorder wrote and for writing tests by hand.
+// Package tracetext writes a trace as text, and makes a trace from such text. It
+// serves to look at what a recorder wrote, and to write tests by hand.
 //
-// The text says everything that is in the used part of a file: for each trace
-// that a recorder wrote, Load of what Dump wrote is the same bytes, but for
-// what lies behind the records of a chunk. A line is the file, a chunk or a
-// record:
+// The text has everything in the used part of a file: if a recorder wrote the
+// trace, Load makes the same bytes from the text that Dump wrote, except behind
+// the records of a chunk. A line is the file, a chunk or a record:
 //
 //	file rate=1000000000 state=1
 //	chunk process
@@ -16,9 +15,9 @@
 //	leave +7
 //	enter @2000 entry 0x400020
 //
-// Fields that are left out have a value that makes a sound file. Times are in
-// units: + is since the record before, @ the time itself. What begins with #
-// is a comment. docs/formats.md explains the rest.
+// A field that is left out has a value that makes a valid file. Times are in
+// units; + means since the last record, and @ an absolute time. A comment begins
+// with #. docs/formats.md explains the rest.
 package tracetext
 
 import (
@@ -29,7 +28,7 @@ import (
 	"strings"
 )
 
-// errSyntax is wrapped by errors of [Load] about a line.
+// errSyntax is wrapped by the errors of [Load] about a line.
 var errSyntax = errors.New("syntax error")
 
 // words splits a line at blanks, except within double quotes.
@@ -57,7 +56,7 @@ func words(line string) ([]string, error) {
 	}
 }
 
-// A line is the words of a line behind its name, as they are taken one by one.
+// A line has the words of a line behind its name. They are taken one by one.
 type line struct {
 	plain  []string
 	fields map[string]string
@@ -134,7 +133,7 @@ func (l *line) bytes(word, what string) []byte {
 	return b
 }
 
-// field takes a named number, or the value that stands for it.
+// field takes the number with a name. If there is none, it returns otherwise.
 func (l *line) field(name string, bits int, otherwise uint64) uint64 {
 	w, ok := l.fields[name]
 	if !ok {
@@ -144,7 +143,7 @@ func (l *line) field(name string, bits int, otherwise uint64) uint64 {
 	return l.number(w, name, bits)
 }
 
-// end checks that nothing is left.
+// end checks that all words were taken.
 func (l *line) end() error {
 	if l.err == nil && len(l.plain) > 0 {
 		l.fail("%q is too much", l.plain[0])

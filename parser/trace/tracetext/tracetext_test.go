@@ -29,8 +29,8 @@ func dump(t testing.TB, b []byte) string {
 	return s.String()
 }
 
-// TestGolden loads a text that has each record once. Its dump says all of its
-// fields, and is the same file again.
+// TestGolden loads a text that has each record once. Its dump has all fields, and
+// loads as the same file.
 func TestGolden(t *testing.T) {
 	text, err := os.ReadFile("testdata/all.txt")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRaw keeps what is not as our recorder writes it.
+// TestRaw checks that dump and load keep records that our recorder would not write.
 func TestRaw(t *testing.T) {
 	tests := []struct{ name, text, line string }{
 		{"a type of later versions", "raw a0030102", "raw a0030102"},
@@ -185,7 +185,7 @@ func TestDumpErrors(t *testing.T) {
 	}
 }
 
-// FuzzText dumps whatever records: what comes back is the same file.
+// FuzzText dumps any records, and checks that loading gives the same file.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("\x01\x00\x08\x06\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x02\x02\x00\x00\x05\x00"), []byte{}, true)
 	text, err := os.ReadFile("testdata/all.txt")

@@ -2,15 +2,15 @@ package wire
 
 import "math"
 
-// The functions of this file append a record of an event chunk to b. What does
-// not fit a field is cut off: callers know how far a delta goes.
+// The functions of this file append a record of an event chunk to b. They cut off
+// bits that do not fit a field, so callers must keep to the bounds of deltas.
 
 // first appends a record's first word.
 func first(b []byte, t Type, words int) []byte {
 	return le.AppendUint16(b, uint16(t)<<2|uint16(words)<<8)
 }
 
-// head begins a record of any length, whose body has that many bytes.
+// head appends the head of a record of any length. body is the length of its body in bytes.
 func head(b []byte, t Type, body int) []byte {
 	body += body % 2
 	if words := (2 + body) / 2; words <= math.MaxUint8 && t != Stack {
@@ -23,7 +23,7 @@ func appendU48(b []byte, v uint64) []byte {
 	return le.AppendUint32(le.AppendUint16(b, uint16(v)), uint32(v>>16))
 }
 
-// even ends a record whose body has that many bytes.
+// even pads a record to whole words. body is the length of its body in bytes.
 func even(b []byte, body int) []byte {
 	if body%2 != 0 {
 		return append(b, 0)
@@ -31,12 +31,12 @@ func even(b []byte, body int) []byte {
 	return b
 }
 
-// Offset makes a windowed address.
+// Offset returns a windowed address: the number of a window, and an offset in it.
 func Offset(window int, address uint64) uint32 {
 	return uint32(window) | uint32(address)<<(32-OffsetBits)
 }
 
-// AppendShortLeave appends a leave of the top call.
+// AppendShortLeave appends a leave of the innermost call.
 func AppendShortLeave(b []byte, delta uint64) []byte {
 	return le.AppendUint16(b, uint16(1|delta<<1))
 }
@@ -85,9 +85,9 @@ func AppendSiteWindowed(b []byte, windowed uint32) []byte {
 	return le.AppendUint32(first(b, Site, 3), windowed)
 }
 
-// AppendStack appends a STACK of calls, each an address × 2 + kind or 0, the
-// innermost last; times says when they were entered where flags has
-// [StackTimes].
+// AppendStack appends a STACK of calls, the innermost last. Each is made by [Call],
+// or is 0 if it is not known. If flags has [StackTimes], times has the times of
+// their enters.
 func AppendStack(b []byte, flags uint16, depth uint32, calls, times []uint64) []byte {
 	info := StackInfo{flags, depth, uint32(len(calls))}
 	b = head(b, Stack, StackHead+int(info.Size()))
@@ -103,7 +103,7 @@ func AppendStack(b []byte, flags uint16, depth uint32, calls, times []uint64) []
 	return b
 }
 
-// Call makes what a STACK has of a call.
+// Call returns the number that stands for a call in a STACK.
 func Call(address uint64, kind int) uint64 { return address<<1 | uint64(kind) }
 
 // AppendAnnotation appends an annotation of at most 65,535 bytes.
@@ -113,8 +113,8 @@ func AppendAnnotation(b []byte, delta uint64, text string) []byte {
 	return even(append(b, text...), n)
 }
 
-// AppendCounter appends the value of a counter, whose name has at most 255
-// bytes; form is 0 for an int64, 1 for a uint64 and 2 for the bits of a float64.
+// AppendCounter appends the value of a counter. Its name has at most 255 bytes. form is 0 for an int64, 1 for a uint64, and 2 for
+// the bits of a float64.
 func AppendCounter(b []byte, delta uint64, form uint8, bits uint64, name string) []byte {
 	n := 12 + len(name)
 	b = append(le.AppendUint16(head(b, Counter, n), uint16(delta)), form, uint8(len(name)))
@@ -127,13 +127,13 @@ func AppendValues(b []byte, t Type, code uint16, values []byte) []byte {
 	return even(append(le.AppendUint16(head(b, t, n), code), values...), n)
 }
 
-// AppendLost appends how many events were lost here.
+// AppendLost appends the number of events that were lost here.
 func AppendLost(b []byte, events uint32) []byte { return le.AppendUint32(first(b, Lost, 3), events) }
 
-// AppendSwitch appends that the events from here on belong to a stack.
+// AppendSwitch appends a SWITCH: the events behind it belong to a stack.
 func AppendSwitch(b []byte, delta uint64, stack uint32) []byte {
 	return le.AppendUint32(le.AppendUint16(first(b, Switch, 4), uint16(delta)), stack)
 }
 
-// AppendLeft appends that the n innermost calls were left without a leave.
+// AppendLeft appends a LEFT: the n innermost calls have ended without a leave.
 func AppendLeft(b []byte, n uint32) []byte { return le.AppendUint32(first(b, Left, 3), n) }

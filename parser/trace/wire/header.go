@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// FileMagic is what a trace begins with.
+	// FileMagic is the first bytes of a trace.
 	FileMagic  = "\x89LPT\r\n\x1a\n"
 	chunkMagic = "LPTC"
 
-	// HeaderSize is the size of a file header of version 1 in bytes, of which
-	// the first HeaderUsed have a meaning.
+	// HeaderSize is the size of a file header of version 1 in bytes. Only the first
+	// HeaderUsed bytes have a meaning.
 	HeaderSize = 4096
 	HeaderUsed = 96
-	// headerSummed and chunkSummed are the bytes under the checksums.
+	// headerSummed and chunkSummed are the numbers of bytes that the checksums cover.
 	headerSummed = 80
 	chunkSummed  = 40
 	// ChunkHeaderSize is the size of a chunk header in bytes.
@@ -26,7 +26,7 @@ const (
 	Granularity    = 4096
 	MaxGranularity = 1 << 20
 
-	// MajorVersion is that of the files that are read.
+	// MajorVersion is the major version of the files that can be read.
 	MajorVersion = 1
 )
 
@@ -38,7 +38,7 @@ const (
 	FlagSnapshot     = 8
 )
 
-// States of a file header.
+// States of a file.
 const (
 	StateRecording = iota
 	StateEnded
@@ -46,7 +46,7 @@ const (
 	StateFailed
 )
 
-// States of a chunk: events may still come, or another chunk of its stream follows.
+// States of a chunk. In an open one events may still be added; a closed one is complete, and another chunk of its stream follows.
 const (
 	ChunkOpen   = 0
 	ChunkClosed = 1
@@ -64,14 +64,13 @@ var (
 	ErrChecksum = message.New("the checksum is wrong")
 )
 
-// Possible reports whether the header's sizes are: the granularity is a power of
-// two within its bounds.
+// Possible reports whether the sizes in the header are possible. The granularity must be a power of two within its bounds.
 func (h *Header) Possible() bool {
 	g := h.Granularity
 	return h.Size >= HeaderUsed && g >= Granularity && g <= MaxGranularity && g&(g-1) == 0
 }
 
-// Systems, in a file's header.
+// Systems that a file's header can name.
 const (
 	SystemLinux   = 1
 	SystemWindows = 2
@@ -92,13 +91,13 @@ type Header struct {
 	Rate              uint64 // units a second
 	Shift, Counter    uint8
 	MinDuration       uint64 // ns
-	Ring              uint64 // bytes a thread
+	Ring              uint64 // bytes for each thread
 	State             uint32
 	End               uint64 // bytes
 }
 
-// ParseHeader reads a file header from the first bytes of a file. Where the
-// magic is right and the checksum wrong it returns what is there and an error.
+// ParseHeader reads a file header from the first bytes of a file. If only the checksum is wrong, it returns the header together
+// with an error.
 func ParseHeader(b []byte) (Header, error) {
 	if len(b) < HeaderUsed || string(b[:8]) != FileMagic {
 		return Header{}, ErrMagic
@@ -145,9 +144,9 @@ func (h *Header) Append(b []byte) []byte {
 	return b
 }
 
-// A ChunkHeader is the header of a chunk, fields as in docs/formats.md.
+// A ChunkHeader is the header of a chunk. docs/formats.md describes its fields.
 type ChunkHeader struct {
-	Size        uint32 // bytes, with this header
+	Size        uint32 // bytes, including this header
 	Kind, Level uint8
 	Stream      uint32
 	Sequence    uint32
@@ -159,8 +158,7 @@ type ChunkHeader struct {
 	State       uint32
 }
 
-// ParseChunkHeader reads a chunk header. It checks the magic, the checksum and
-// that the size is possible for the granularity.
+// ParseChunkHeader reads a chunk header. It checks the magic, the checksum, and that the size fits the granularity.
 func ParseChunkHeader(b []byte, granularity uint32) (ChunkHeader, error) {
 	if len(b) < ChunkHeaderSize || string(b[:4]) != chunkMagic {
 		return ChunkHeader{}, ErrMagic

@@ -30,36 +30,34 @@ const (
 	ExitRecord      ProcessType = 16 // written by whoever waited for the process
 )
 
-// ProcessHead is the length in bytes of what stands before a process record's
-// body.
+// ProcessHead is the length in bytes of the head of a process record, before its body.
 const ProcessHead = 16
 
 // A VA is an address in the recorded process.
 type VA uint64
 
-// A Count is how many strings the last field of a record has.
+// A Count is the number of strings in the last field of a record.
 type Count uint32
 
 // The bodies of process records. Their fields lie in the file in the order of
-// the declaration: numbers by their width, a string and bytes as a length of
-// 32 bits and what it says, the strings of the last field one after the
-// other. Fields named _ are reserved. The tag is the field's name in the text
-// form.
+// the declaration. A number takes its width. A string or bytes are a length of 32
+// bits and the content. The strings of the last field follow each other. Fields
+// named _ are reserved. The tag is the field's name in the text form.
 type (
 	// A Process describes the process and the recorder.
 	Process struct {
 		PID    uint32 `text:"pid"`
 		Parent uint32 `text:"parent"`
 		_      Count
-		// Path is the executable's, System describes the system, and Recorder is
-		// the recorder's version.
+		// Path is the path of the executable. System describes the operating system.
+		// Recorder is the version of the recorder.
 		Path      string `text:"path"`
 		System    string `text:"system"`
 		Recorder  string `text:"recorder"`
 		Arguments []string
 	}
 
-	// A Clock ties units to other clocks.
+	// A Clock gives the time of other clocks at the time of the record.
 	Clock struct {
 		NS          uint64 `text:"ns"`          // monotonic
 		Wall        int64  `text:"wall"`        // ns since 1970, UTC
@@ -69,11 +67,11 @@ type (
 
 	// A Load says that a module was loaded.
 	Load struct {
-		Module    uint32 `text:"module"` // a number never used again
+		Module    uint32 `text:"module"` // a number that is never used again
 		Flags     uint32 `text:"flags"`
 		Base      VA     `text:"base"`
 		Size      VA     `text:"size"`      // bytes
-		Bias      VA     `text:"bias"`      // what is added to the file's addresses
+		Bias      VA     `text:"bias"`      // is added to the file's addresses
 		Timestamp uint32 `text:"timestamp"` // of a PE image
 		ImageSize uint32 `text:"image"`     // of a PE image, bytes
 		FileSize  uint64 `text:"filesize"`  // bytes
@@ -89,7 +87,7 @@ type (
 		_      uint32
 	}
 
-	// A Thread says that a thread began, or was renamed.
+	// A Thread says that a thread has begun, or got another name.
 	Thread struct {
 		Stream uint32 `text:"stream"`
 		_      uint32
@@ -114,14 +112,14 @@ type (
 		Path string `text:"path"`
 	}
 
-	// A Switching says that recording was switched on or off.
+	// A Switching says that recording was switched on or off, and why.
 	Switching struct {
 		On  uint32 `text:"on"`
 		_   uint32
 		Why string `text:"why"`
 	}
 
-	// An Overhead is what the recorder adds to a run, in picoseconds.
+	// An Overhead is the recorder's own cost for each event, in picoseconds.
 	Overhead struct {
 		Way         uint32 `text:"way"`
 		EnterBefore uint32 `text:"enterbefore"`
@@ -138,7 +136,7 @@ type (
 		Why    string `text:"why"`
 	}
 
-	// An Image is memory of a module without a file.
+	// An Image is the memory of a module that has no file.
 	Image struct {
 		Module  uint32 `text:"module"`
 		_       uint32
@@ -146,15 +144,15 @@ type (
 		Bytes   []byte `text:"bytes"`
 	}
 
-	// A Setting says how the recorder was set.
+	// A Setting is a setting of the recorder.
 	Setting struct {
 		Name  string `text:"name"`
 		Value string `text:"value"`
 	}
 
-	// A Crash says that the program crashed. docs/formats.md says what its numbers mean.
+	// A Crash says that the program crashed. docs/formats.md explains its numbers.
 	Crash struct {
-		Stream    uint32 `text:"stream"` // 0: the thread had none
+		Stream    uint32 `text:"stream"` // 0 if the thread had none
 		Kind      uint32 `text:"kind"`
 		Thread    uint64 `text:"thread"` // the system's
 		Code      uint32 `text:"code"`
@@ -174,14 +172,13 @@ type (
 		Stack     []byte `text:"stack"`
 		TopAt     VA     `text:"topat"`
 		Top       []byte `text:"top"`
-		Memory    []byte `text:"memory"` // pieces; see [ParseMemory]
+		Memory    []byte `text:"memory"` // see [ParseMemory]
 	}
 
-	// An End says that the recording ended in order.
+	// An End says that the recording has ended regularly.
 	End struct{}
 
-	// An Exit says how the process ended, as the system told the process that
-	// waited for it.
+	// An Exit says how the process ended. The process that waited for it has written the record.
 	Exit struct {
 		How   uint32 `text:"how"`   // ExitStatus or ExitSignal
 		Value uint32 `text:"value"` // the status, or the number of the signal
@@ -190,7 +187,7 @@ type (
 	}
 )
 
-// What [Exit.How] is, and a flag of [Exit.Flags].
+// Values of [Exit.How], and a flag of [Exit.Flags].
 const (
 	ExitStatus = 1 // the process ended by itself
 	ExitSignal = 2 // a signal ended it
@@ -210,29 +207,28 @@ const (
 
 // Flags of a crash.
 const (
-	CrashAddressKnown = 1  // Address is what the instruction asked for
+	CrashAddressKnown = 1  // Address is the address that the instruction accessed
 	CrashInRecorder   = 2  // the recorder's own code was interrupted
-	CrashHandled      = 4  // a handler of the program's own came next
+	CrashHandled      = 4  // a handler of the program itself was called next
 	CrashNoMemory     = 8  // Stack, Top and Memory were left out
-	CrashReturnIP     = 16 // the instruction pointer is behind the instruction
+	CrashReturnIP     = 16 // the instruction pointer is behind the instruction that crashed
 )
 
-// What an instruction wanted of [Crash].Address.
+// How an instruction accessed [Crash].Address.
 const (
 	CrashRead    = 1
 	CrashWrite   = 2
 	CrashExecute = 3
 )
 
-// A MemoryPiece is memory around the address that a register had.
+// A MemoryPiece is memory around the address in a register.
 type MemoryPiece struct {
 	Address  uint64
-	Register uint32 // index
+	Register uint32 // index of the register
 	Bytes    []byte
 }
 
-// ParseMemory reads the pieces of a crash's memory. They share b. What is not whole at
-// its end is left out.
+// ParseMemory reads the pieces of a crash's memory. They share the bytes of b. An incomplete piece at its end is left out.
 func ParseMemory(b []byte) []MemoryPiece {
 	const head = 16
 	var list []MemoryPiece
@@ -259,7 +255,7 @@ type ProcessKind struct {
 // New returns a pointer to an empty body.
 func (k *ProcessKind) New() any { return reflect.New(k.body).Interface() }
 
-// ProcessKinds are the process records that this version has.
+// ProcessKinds are the process records of this version.
 var ProcessKinds = []ProcessKind{
 	{ProcessRecord, "process", reflect.TypeFor[Process]()},
 	{ClockRecord, "clock", reflect.TypeFor[Clock]()},
@@ -304,10 +300,10 @@ func AppendProcess(b []byte, t ProcessType, time uint64, body []byte) []byte {
 // ErrShort says that a body ends before its last field does.
 var ErrShort = message.New("it ends too early")
 
-// ParseBody reads the body of a process record into what v points to, a
-// struct of this package. What lies behind the last field is left out. Where
-// the body ends too early, the fields that are not there as a whole are zero
-// and the error is [ErrShort].
+// ParseBody reads the body of a process record into the struct of this package
+// that v points to. It ignores bytes behind the last field. If the body ends too
+// early, fields that are missing or incomplete are zero, and the error is
+// [ErrShort].
 func ParseBody(b []byte, v any) error {
 	r := bodyReader{b: b}
 	s := reflect.ValueOf(v).Elem()
@@ -342,7 +338,7 @@ func ParseBody(b []byte, v any) error {
 	return nil
 }
 
-// A bodyReader reads fields. Once one does not fit, all that follow are zero.
+// A bodyReader reads fields. If the bytes end within a field, that field and all later ones are zero.
 type bodyReader struct {
 	b     []byte
 	short bool
@@ -366,8 +362,7 @@ func (r *bodyReader) number(size uintptr) uint64 {
 
 func (r *bodyReader) bytes() []byte { return r.take(r.number(4)) }
 
-// AppendBody appends the body of a process record, a struct of this package or
-// a pointer to one.
+// AppendBody appends the body of a process record. v is a struct of this package or a pointer to one.
 func AppendBody(b []byte, v any) []byte {
 	s := reflect.Indirect(reflect.ValueOf(v))
 	t := s.Type()

@@ -2,16 +2,16 @@ package wire
 
 import "logparser/message"
 
-// Process records about values of calls. Their bodies end with what has no length of its own.
+// Process records about values of calls. The last field of their bodies reaches to the end of the record.
 const (
 	PlanRecord  ProcessType = 17
 	PlaceRecord ProcessType = 18
 
-	// LastProcessType is the last type that this version has.
+	// LastProcessType is the last type of this version.
 	LastProcessType = PlaceRecord
 )
 
-// A ValueKind says what the bytes of an ARGUMENTS or RESULT are.
+// A ValueKind says what the bytes of an ARGUMENTS or RESULT record are.
 type ValueKind uint16
 
 // Kinds of values.
@@ -21,11 +21,11 @@ const (
 	Given     ValueKind = 3
 )
 
-// A Plan is a piece of the plan that values were taken by.
+// A Plan is a piece of the plan by which values were taken.
 type Plan struct {
-	Hash   uint64 // FNV-1a of 64 bits of the whole
-	Size   uint32 // bytes of the whole
-	Offset uint32 // of the piece
+	Hash   uint64 // FNV-1a with 64 bits of the whole plan
+	Size   uint32 // bytes of the whole plan
+	Offset uint32 // of the piece in the plan, bytes
 	Piece  []byte
 }
 
@@ -35,7 +35,7 @@ func (p Plan) Append(b []byte) []byte {
 	return append(b, p.Piece...)
 }
 
-// ParsePlan reads the body of a PLAN. The piece is a part of b.
+// ParsePlan reads the body of a PLAN. The piece shares the bytes of b.
 func ParsePlan(b []byte) (p Plan, err error) {
 	r := bodyReader{b: b}
 	p.Hash, p.Size, p.Offset = r.number(8), uint32(r.number(4)), uint32(r.number(4))
@@ -49,7 +49,7 @@ func ParsePlan(b []byte) (p Plan, err error) {
 	return p, nil
 }
 
-// A Place is where the program gives values.
+// A Place is a statement in the program's source that gives values.
 type Place struct {
 	Number, Line            uint32
 	Function, Source, Names string

@@ -1,21 +1,22 @@
-// Package wire is how a trace lies in a file: the numbers of its records, and
-// their encoding and decoding. The reader (parser/trace), the text form
-// (parser/trace/tracetext) and the writer of tests go through it; the recorder
-// has the same numbers in recorder/src/format.h.
+// Package wire encodes and decodes the records of a trace, and has their numbers.
+// The reader (parser/trace), the text form (parser/trace/tracetext) and the writer
+// (parser/trace/tracefile) use it. The recorder has the same numbers in
+// recorder/src/format.h.
 //
-// A file is a header and chunks. A chunk has records of events of one thread,
-// made of 16-bit words, or records of the process, each at a multiple of 8
-// bytes. All numbers are little-endian. docs/formats.md describes the format,
-// version 1.1, in full; names and units are those used there.
+// A file is a header and chunks. A chunk has either records of events of one
+// thread, which are made of 16-bit words, or records of the process, which begin at
+// multiples of 8 bytes. All numbers are little-endian. docs/formats.md describes the
+// format, version 1.1, in full. Names and units here are the same as there.
 //
-// Nothing here knows what records mean together: which chunk follows which,
-// which call a leave ends, what a window was set to.
+// This package handles single records. It does not know how records belong
+// together: which chunk follows another, which call a leave ends, or what base a
+// window has.
 package wire
 
 import "encoding/binary"
 
-// A Type is the type of an event record. Those of enters and leaves with an
-// address are followed by the same with a return address.
+// A Type is the type of an event record. Enters and leaves with an address have two types each. The first is for an entry address,
+// and the next number is for a return address.
 type Type uint16
 
 // Types of event records.
@@ -35,8 +36,8 @@ const (
 	Result        Type = 13
 	Lost          Type = 14
 
-	// MustKnow is the first type that a reader must not skip when it does not
-	// know it.
+	// MustKnow is the first of the types that a reader must not skip if it does not
+	// know them.
 	MustKnow Type = 48
 
 	Switch Type = 48
@@ -49,30 +50,30 @@ const (
 	Return = 1 // where a call returns to
 )
 
-// Flags of STACK.
+// Flags of a STACK.
 const (
 	StackTimes  = 1
 	StackStated = 2
 )
 
 const (
-	// TimeShift is by how many bits the number of a TIME record is shifted.
+	// TimeShift is the number of bits by which the number in a TIME record is shifted to the left.
 	TimeShift = 15
-	// OffsetBits is the width of an offset in a window; Windows is how many
-	// windows a chunk has at a time.
+	// OffsetBits is the width of an offset in a window. Windows is the number of
+	// windows that a chunk has at a time.
 	OffsetBits = 27
 	Windows    = 8
 
-	// ShortEnterSize and ShortLeaveSize are the lengths in bytes of the two
-	// records that have no type.
+	// ShortEnterSize and ShortLeaveSize are the lengths in bytes of short enters and
+	// short leaves, which have no type.
 	ShortEnterSize = 6
 	ShortLeaveSize = 2
-	// LongestFixed is the length in bytes of the longest record that says its
-	// length in its first word.
+	// LongestFixed is the length in bytes of the longest record whose length is in its
+	// first word.
 	LongestFixed = 255 * 2
-	// MaxShortDelta is the most units that pass before a short leave,
-	// MaxWordDelta before records with a delta of 16 bits, and MaxDelta before
-	// an enter or leave with an address.
+	// The largest deltas, in units: MaxShortDelta of a short leave, MaxWordDelta of
+	// records with a delta of 16 bits, and MaxDelta of an enter or leave with an
+	// address.
 	MaxShortDelta = 1<<15 - 1
 	MaxWordDelta  = 1<<16 - 1
 	MaxDelta      = 1<<48 - 1
@@ -80,49 +81,43 @@ const (
 
 var le = binary.LittleEndian
 
-// IsShort reports whether a record is a short enter or leave, by its first
-// word.
+// IsShort reports whether a record with this first word is a short enter or leave.
 func IsShort(first uint16) bool { return first&3 != 0 }
 
-// IsShortLeave reports whether a record is a short leave, by its first word.
+// IsShortLeave reports whether a record with this first word is a short leave.
 func IsShortLeave(first uint16) bool { return first&1 != 0 }
 
-// TypeOf returns the type of a record that is neither short nor padding, by
-// its first word.
+// TypeOf returns the type of a record from its first word. The record must be neither short nor padding.
 func TypeOf(first uint16) Type { return Type(first >> 2 & 63) }
 
-// IsEvent reports whether a record is an enter or a leave, by its first word.
+// IsEvent reports whether a record with this first word is an enter or a leave.
 func IsEvent(first uint16) bool {
 	t := TypeOf(first)
 	return first&3 != 0 || t >= Enter && t <= LeaveWindowed
 }
 
-// LeaveDelta returns the units that pass before a short leave, of which v has
-// the first bytes.
+// LeaveDelta returns the delta, in units, of the short leave in v's first bytes.
 func LeaveDelta(v uint64) uint64 { return v >> 1 & MaxShortDelta }
 
-// EnterDelta returns the units that pass before a short enter, of which v has
-// the first bytes.
+// EnterDelta returns the delta, in units, of the short enter in v's first bytes.
 func EnterDelta(v uint64) uint64 { return v >> 32 & MaxWordDelta }
 
-// EnterWindow returns the window of a short enter, and EnterOffset its offset
-// there.
+// EnterWindow returns the window of a short enter.
 func EnterWindow(v uint64) int { return int(v >> 2 & (Windows - 1)) }
 
 // EnterOffset returns the offset of a short enter in its window.
 func EnterOffset(v uint64) uint64 { return v >> 5 & (1<<OffsetBits - 1) }
 
-// Windowed takes a windowed address apart.
+// Windowed returns the window and the offset of a windowed address.
 func Windowed(v uint32) (window int, offset uint64) {
 	return int(v & (Windows - 1)), uint64(v >> (32 - OffsetBits))
 }
 
-// U48 returns a number of six bytes; b has at least eight.
+// U48 reads a number of six bytes. b must have at least eight.
 func U48(b []byte) uint64 { return le.Uint64(b) & (1<<48 - 1) }
 
-// Length returns the length in bytes of the record at the beginning of b, and
-// that of its head; 0 where it goes beyond b's end or is impossible. Padding
-// is one record as far as it goes.
+// Length returns the length in bytes of the record at the beginning of b, and the length of its head. It returns 0 if the record
+// ends behind b, or if its length is impossible. All padding up to the next record counts as one record.
 func Length(b []byte) (length, head int) {
 	if len(b) < 2 {
 		return 0, 0
@@ -155,8 +150,7 @@ func Length(b []byte) (length, head int) {
 	return length, head
 }
 
-// LeastLength returns the least length in bytes of a record of a type, whose
-// head has that many.
+// LeastLength returns the least length in bytes of a record of a type. head is the length of its head.
 func LeastLength(t Type, head int) int {
 	switch t {
 	case Stack:
@@ -173,9 +167,8 @@ func LeastLength(t Type, head int) int {
 	return head
 }
 
-// TimeUnits returns the number of a TIME record of a length in bytes, which is
-// to be shifted by [TimeShift]; it is not ok if the length is impossible. body
-// has at least eight bytes.
+// TimeUnits returns the number in a TIME record of a length in bytes. The caller must shift it by [TimeShift]. ok is false if the
+// length is impossible. body must have at least eight bytes.
 func TimeUnits(body []byte, length int64) (v uint64, ok bool) {
 	switch length {
 	case 4:
@@ -188,8 +181,7 @@ func TimeUnits(body []byte, length int64) (v uint64, ok bool) {
 	return 0, false
 }
 
-// Delta returns the units that pass before a record of a type other than TIME;
-// body has at least eight bytes.
+// Delta returns the delta, in units, of a record of a type other than TIME. body must have at least eight bytes.
 func Delta(t Type, body []byte) uint64 {
 	switch t {
 	case Enter, EnterReturn, Leave, LeaveReturn:
@@ -200,15 +192,14 @@ func Delta(t Type, body []byte) uint64 {
 	return 0
 }
 
-// StackHead is the length in bytes of what stands in the body of a STACK
-// before its calls.
+// StackHead is the length in bytes of the body of a STACK before its calls.
 const StackHead = 10
 
-// A StackInfo is what a STACK says before its calls.
+// A StackInfo is the content of a STACK before its calls.
 type StackInfo struct {
 	Flags uint16
 	Depth uint32 // of the stack
-	Calls uint32 // that follow
+	Calls uint32 // number of calls that follow
 }
 
 // ParseStack reads the first [StackHead] bytes of a STACK's body.
@@ -216,7 +207,7 @@ func ParseStack(body []byte) StackInfo {
 	return StackInfo{le.Uint16(body), le.Uint32(body[2:]), le.Uint32(body[6:])}
 }
 
-// Size returns how many bytes the calls of a STACK take.
+// Size returns the number of bytes that the calls of a STACK take.
 func (s StackInfo) Size() int64 {
 	if s.Flags&StackTimes != 0 {
 		return int64(s.Calls) * 16

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestEvents encodes a record of each kind, and finds its length, type and
-// delta again.
+// TestEvents encodes a record of each kind, and decodes its length, type and delta.
 func TestEvents(t *testing.T) {
 	const address = 0x7f12_3456_789a
 	long := string(bytes.Repeat([]byte("x"), 600))
@@ -79,7 +78,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestShort takes the fields of short records apart.
+// TestShort decodes the fields of short records.
 func TestShort(t *testing.T) {
 	v := func(b []byte) uint64 { return le.Uint64(append(b, make([]byte, 8)...)) }
 	enter := v(AppendShortEnter(nil, 65535, Offset(5, 1<<OffsetBits-1)))
@@ -107,8 +106,8 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestBodies fills the fields of each process record: they are the same when
-// they were written and read, and cut bodies are too short at any length.
+// TestBodies fills the fields of each process record, writes them and reads them again. A body that is cut is too short at any
+// length.
 func TestBodies(t *testing.T) {
 	for _, kind := range ProcessKinds {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -135,7 +134,7 @@ func TestBodies(t *testing.T) {
 				t.Fatalf("%+v, %v; want %+v", got, err, want)
 			}
 			for n := range b {
-				// Without an argument at the end there are fewer of them.
+				// The body of a Process that is cut between arguments only has fewer of them.
 				if err := ParseBody(b[:n:n], kind.New()); err != ErrShort && kind.Type != ProcessRecord {
 					t.Errorf("%d bytes of %d: %v", n, len(b), err)
 				}
@@ -148,7 +147,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestHeaders writes and reads headers; one bit more, and the checksum is wrong.
+// TestHeaders writes and reads headers. If one bit is changed, the checksum is wrong.
 func TestHeaders(t *testing.T) {
 	h := Header{Major: 1, Minor: 1, Size: HeaderSize, Granularity: Granularity, Flags: FlagSites, PointerSize: 8, System: 1, Machine: 62,
 		PID: 4711, Started: 1, Begin: 2, Rate: 3, Shift: 4, Counter: 5, MinDuration: 6, Ring: 7, State: StateEnded, End: 8}
@@ -177,7 +176,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestRecorder holds the recorder's numbers to those here.
+// TestRecorder compares the recorder's numbers with those here.
 func TestRecorder(t *testing.T) {
 	text, err := os.ReadFile("../../../recorder/src/format.h")
 	if err != nil {
