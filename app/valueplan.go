@@ -11,6 +11,7 @@ import (
 	"logparser/export"
 	"logparser/message"
 	"logparser/modules"
+	"logparser/recorder/launch"
 	"logparser/symbols"
 	"logparser/symbols/hooks"
 	"logparser/symbols/image"
@@ -77,6 +78,13 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 		}
 		if len(m.Functions) == 0 {
 			p.Notes = append(p.Notes, message.Textf("%s: no function with debug information fits", filepath.Base(path)))
+		}
+		if atHooks && len(m.Functions) > 0 {
+			if program, err := launch.Inspect(path); err == nil {
+				if why := program.WithoutValues(false); !why.IsZero() {
+					p.Notes = append(p.Notes, why)
+				}
+			}
 		}
 		p.Modules = append(p.Modules, m)
 		p.count(&m)
@@ -145,7 +153,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return m, err
 	}
 	var code *hooks.Code
-	if atHooks && own.Kind == image.ELF && own.Machine == string(values.X8664) {
+	if atHooks && own.Machine == string(values.X8664) {
 		if code, err = hooks.Open(own); err != nil {
 			return m, err
 		}

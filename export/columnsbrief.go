@@ -27,7 +27,7 @@ type columnsBrief struct {
 	restN   int
 	restEnd int
 	calls   [callThreads * callDepths * 2]briefCall
-	cells   []briefCells
+	cells   *[briefPlaces]briefCells
 	row     rows.Row
 }
 
@@ -62,7 +62,7 @@ type briefCells struct {
 const columnsRoom = wide + callLen + moreCall + pieceLen + shortText + moreNames + wide
 
 func newColumnsBrief(of briefColumns, digits int) *columnsBrief {
-	return &columnsBrief{of: of, digits: digits, cells: make([]briefCells, briefPlaces)}
+	return &columnsBrief{of: of, digits: digits, cells: new([briefPlaces]briefCells)}
 }
 
 // append appends the lines of rows.
@@ -75,7 +75,7 @@ func (b *columnsBrief) append(dst []byte, list *rows.Briefs) []byte {
 			dst = b.of.append(dst, &list.Whole[r.Whole-1])
 			continue
 		}
-		m := &b.cells[r.Number%uint32(len(b.cells))]
+		m := &b.cells[r.Number%briefPlaces]
 		if m.place != r.Place {
 			b.setCells(m, r.Place)
 		}

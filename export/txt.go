@@ -53,7 +53,7 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 	return writeLines(ctx, out, src, n, opt, func() []byte { return head }, nothing, func() lines {
 		worker := t
 		worker.clock.Separator = ' '
-		worker.brief.cells = make([]txtBriefCells, briefPlaces)
+		worker.brief.cells = new([briefPlaces]txtBriefCells)
 		return lines{worker.append, worker.appendBriefs}
 	})
 }

@@ -15,7 +15,7 @@ const (
 type txtBrief struct {
 	head    briefHead
 	threads [16]txtBriefThread
-	cells   []txtBriefCells
+	cells   *[briefPlaces]txtBriefCells
 	row     rows.Row
 }
 
@@ -45,7 +45,7 @@ func (t *txtLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
 			dst = t.append(dst, &list.Whole[r.Whole-1])
 			continue
 		}
-		m := &b.cells[r.Number%uint32(len(b.cells))]
+		m := &b.cells[r.Number%briefPlaces]
 		if m.place != r.Place {
 			t.setBriefCells(m, r.Place)
 		}

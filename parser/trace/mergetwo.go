@@ -17,14 +17,11 @@ func (c *cursor) readTwo(dst []parser.Event, end uint64) int {
 	}
 	n, i, j := 0, 0, 0
 	for ; n < len(dst) && i < len(a) && j < len(b); n++ {
-		e, other := &a[i], &b[j]
-		turn := int((other.Time - e.Time + tie - 1) >> 63) // -1 for the other's
-		if turn != 0 {
-			e = other
-		}
-		dst[n] = *e
-		i += 1 + turn
-		j -= turn
+		next := [2]*parser.Event{&a[i], &b[j]}
+		turn := int(uint64(next[1].Time-next[0].Time+tie-1) >> 63)
+		dst[n] = *next[turn]
+		i += 1 - turn
+		j += turn
 	}
 	first.events, second.events = first.events[i:], second.events[j:]
 	return n

@@ -225,8 +225,8 @@ func (im *Image) newELFSection(i int, h *elf.Section) *Section {
 	s := &Section{
 		Name: h.Name, Index: i, Addr: h.Addr, MemSize: h.FileSize, Size: int64(h.FileSize),
 		Exec:   h.Flags&elf.SHF_EXECINSTR != 0 && h.Flags&elf.SHF_ALLOC != 0,
-		NoBits: h.Type == elf.SHT_NOBITS,
-		Type:   uint32(h.Type), Link: h.Link, Info: h.Info, Flags: uint64(h.Flags), EntSize: h.Entsize,
+		NoBits: h.Type == elf.SHT_NOBITS, Writable: h.Flags&elf.SHF_WRITE != 0,
+		Type: uint32(h.Type), Link: h.Link, Info: h.Info, Flags: uint64(h.Flags), EntSize: h.Entsize,
 		im: im, offset: int64(h.Offset), fileSize: int64(h.FileSize),
 	}
 	switch {

@@ -55,8 +55,9 @@ type Section struct {
 	// compressed section claims is not checked before it is read.
 	Size int64
 	// Exec says that the section holds code; NoBits that the file does not
-	// have its contents (as in separate debug files).
-	Exec, NoBits bool
+	// have its contents (as in separate debug files); Writable that the
+	// program may change them while it runs.
+	Exec, NoBits, Writable bool
 	// Type, Flags, Link, Info and EntSize are the ELF section header's; they
 	// are 0 in a PE.
 	Type, Link, Info uint32
