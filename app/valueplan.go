@@ -81,8 +81,10 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 			p.Notes = append(p.Notes, message.Textf("%s: no function with debug information fits", filepath.Base(path)))
 		}
 		if atHooks && len(m.Functions) > 0 {
-			if program, err := launch.Inspect(path); err == nil && !program.WithoutValues(false).IsZero() {
-				p.Notes = append(p.Notes, program.WithoutValues(false))
+			if program, err := launch.Inspect(path); err == nil {
+				if why := program.WithoutValues(false); !why.IsZero() {
+					p.Notes = append(p.Notes, why)
+				}
 			}
 		}
 		p.Modules = append(p.Modules, m)

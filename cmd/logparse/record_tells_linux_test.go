@@ -46,6 +46,17 @@ func TestRecordMistakes(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s%s", test.line, code, test.status, out, errs)
 		}
 	}
+	for _, test := range []struct{ cache, path, said string }{
+		{filepath.Join(dir, "program.c"), os.Getenv("PATH"), "set XDG_CACHE_HOME to a folder that can be written"},
+		{t.TempDir(), dir, "install one (gcc or clang), or name a library that was built elsewhere with --library"},
+	} {
+		t.Setenv("CC", "")
+		t.Setenv("PATH", test.path)
+		t.Setenv("XDG_CACHE_HOME", test.cache)
+		if code, out, errs := logparse("record", "./program"); code != exitRecord || !strings.Contains(errs, test.said) {
+			t.Errorf("cache %s, path %s: status %d: %s%s", test.cache, test.path, code, out, errs)
+		}
+	}
 	if list, err := filepath.Glob(filepath.Join(dir, "*.rec")); err != nil || len(list) > 0 {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
@@ -72,9 +83,11 @@ func TestRecordTells(t *testing.T) {
 		{"-o killed --head 0 ./program 0 9", exitSignal + 9, []string{"program was ended by signal 9 after "}, "-> outer"},
 		{"-o one --head 1 ./program 0 0", 0, []string{"... and "}, "-> inner"},
 		{"-o off --paused --switch-signal USR2 ./program 0 0", 0, []string{"recording was switched off, and USR2 did not come"}, "to read all of it"},
-		{"-o raw --values raw ./program 0 0", 0, []string{"warning: registers are taken where a program calls __fentry__", "which program does not"}, ""},
+		{"-o raw --values raw ./program 0 0", 0, []string{"warning: no registers are taken of program: they are on x86-64, where it calls __fentry__"}, ""},
 		{"-o shown --open ./program 0 0", 0, nil, "--open"},
 		{"--quiet -o quiet ./program 0 0", 0, nil, "logparse"},
+		{"-o it's --ring 1 ./program 0 0", 0, []string{`to read all of it: logparse show 'it'\''s'`}, ""},
+		{"-o crashed --crash last --report . ./program 0 11", exitSignal + 11, []string{"report of a crash: " + filepath.Join(".", "programlog")}, ""},
 		{"-o none true", 0, []string{"true ended with status 0 after ", ", and nothing was recorded"}, "to read all of it"},
 	} {
 		code, out, errs := logparse(append([]string{"record"}, strings.Fields(test.line)...)...)

@@ -38,8 +38,8 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
 LR_OWN static int32_t vector_slot(struct token w, int leave, int hook) { return (void)w, (void)leave, (void)hook, -1; }
 #else
 #define INTEGER(name) #name, offsetof(struct lr_registers, name) / 8
-/* vector_slot knows the vector registers of arguments, or of results; hook: and those that functions of Windows keep for
- * their callers. With h behind its name it is the high half, where that is kept. */
+/* vector_slot returns the slot of a vector register that has arguments or, leave, results; -1 if there is none. hook: or of one
+ * that functions of Windows keep for their callers. The name of a high half has h behind the register's. */
 LR_OWN static int32_t vector_slot(struct token w, int leave, int hook) {
   static const char *const names[] = {"xmm0", "xmm1", "xmm2",  "xmm3",  "xmm4",  "xmm5",  "xmm6",  "xmm7",
                                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"};

@@ -237,7 +237,7 @@ func (c *Code) at(rva uint64) []byte {
 	return nil
 }
 
-// importsOfPE does the same in an image for Windows.
+// importsOfPE finds these pointers in an image for Windows.
 func (c *Code) importsOfPE() error {
 	list, err := c.im.Imports()
 	for _, i := range list {
