@@ -407,7 +407,9 @@ func FuzzTrace(f *testing.F) {
 			th.Enter(9500, 0x400000, tracetest.Entry)
 			th.Raw(wire.AppendValues(nil, wire.Arguments, 1, []byte{1, 2}))
 			th.Raw(wire.AppendValues(nil, wire.Result, 3, []byte{1, 0, 0, 0, 5, 0, 0, 0}))
+			th.Raw(wire.AppendPlaceValues(nil, wire.PlaceResult, 1, []byte{6, 0, 0, 0}))
 			th.Leave(9600)
+			th.Raw(wire.AppendPlanValues(nil, wire.PlanResult, []byte{1, 2}))
 		}
 		if err := w.Close(); err != nil {
 			f.Fatal(err)

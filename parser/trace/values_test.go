@@ -33,6 +33,21 @@ func placeRecord(number, line uint32, names string, n int) []byte {
 	return append(b, make([]byte, -len(b)&7)...)
 }
 
+// appendValues makes a record of values, either in the form of version 1.1 or in the shorter form of version 1.2. Values that
+// the program gave are of place 1.
+func appendValues(r *rand.Rand, typ wire.Type, kind wire.ValueKind, values []byte) []byte {
+	place := []byte{1, 0, 0, 0}
+	switch short := r.IntN(2) == 0; {
+	case short && kind == wire.ByPlan:
+		return wire.AppendPlanValues(nil, typ-wire.Arguments+wire.PlanArguments, values)
+	case short && kind == wire.Given && len(values) <= 28:
+		return wire.AppendPlaceValues(nil, (typ-wire.Arguments)*4+wire.PlaceArguments, 1, values)
+	case kind == wire.Given:
+		return wire.AppendValues(nil, typ, uint16(kind), append(place, values...))
+	}
+	return wire.AppendValues(nil, typ, uint16(kind), values)
+}
+
 // saidValues returns the values of each record, "-" for none. Values that hooks took have a letter for their form, and values that
 // the program gave have the number of their place.
 func saidValues(t *testing.T, log *trace.Log) string {
@@ -187,7 +202,7 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 	}
 	given := func(i int, typ wire.Type) string {
 		v := value()
-		list[i].Raw(wire.AppendValues(nil, typ, 3, append([]byte{1, 0, 0, 0}, v...)))
+		list[i].Raw(appendValues(r, typ, wire.Given, v))
 		return fmt.Sprintf("1:%x", v)
 	}
 	for k := range events {
@@ -199,7 +214,7 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 			*stack = append(*stack, aValuedCall{enter: k})
 			if r.IntN(3) == 0 {
 				v := value()
-				th.Raw(wire.AppendValues(nil, wire.Arguments, 1, v))
+				th.Raw(appendValues(r, wire.Arguments, wire.ByPlan, v))
 				say(k, fmt.Sprintf("p%x", v))
 			}
 		} else {
@@ -208,7 +223,7 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 			th.Leave(now)
 			if r.IntN(3) == 0 {
 				v := value()
-				th.Raw(wire.AppendValues(nil, wire.Result, 1, v))
+				th.Raw(appendValues(r, wire.Result, wire.ByPlan, v))
 				say(k, fmt.Sprintf("p%x", v))
 			}
 			if top.results != "" {
@@ -366,12 +381,12 @@ func valuedLog(t *testing.T, r *rand.Rand, events, plain int) *trace.Log {
 			typ = wire.Result
 		}
 		if r.IntN(3) == 0 {
-			form := uint16(1 + r.IntN(2))
-			th.Raw(wire.AppendValues(nil, typ, form, []byte{byte(k), byte(k >> 8), byte(form)}))
+			form := wire.ValueKind(1 + r.IntN(2))
+			th.Raw(appendValues(r, typ, form, []byte{byte(k), byte(k >> 8), byte(form)}))
 		}
 		if r.IntN(20) == 0 {
 			th.Annotation(now, "between")
-			th.Raw(wire.AppendValues(nil, typ, 3, []byte{1, 0, 0, 0, 9, 9}))
+			th.Raw(appendValues(r, typ, wire.Given, []byte{9, 9}))
 		}
 	}
 	if err := w.Close(); err != nil {
