@@ -115,12 +115,12 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 	}
 }
 
-// otherPlace returns the entry of an event's address that is not in the one of its hash, at, or has no names there: one of the
-// three beside it or, where none of these has it, the one of the four to overwrite. It is filled.
+// otherPlace is where the address of an event is kept whose first place, at, has another or does not know it: in one of
+// four. The first is taken as long as it is free, because it is the one that is looked at without a call.
 func (m *briefReader) otherPlace(at uint64, e *parser.Event, k int) *briefPlace {
 	p := &m.places[at^uint64(k&3)]
 	for way := range uint64(4) {
-		if w := &m.places[at^way]; w.address == e.Address {
+		if w := &m.places[at^way]; w.address == e.Address || w.address == 0 {
 			p = w
 			break
 		}

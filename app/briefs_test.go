@@ -14,7 +14,7 @@ import (
 // end without a leave or had begun before the log, and of addresses with names and without.
 func TestBriefs(t *testing.T) {
 	dir := t.TempDir()
-	copyFiles(t, "../symbols/dwarf/testdata", dir, "gcc4.so=first.so")
+	copyFiles(t, dwarfFolder, dir, "gcc4.so=first.so")
 	id, run := elfFacts(t, dir+"/first.so", "_Z3runi")
 	const base = uint64(0x7f0000000000)
 	var text strings.Builder

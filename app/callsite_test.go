@@ -16,7 +16,7 @@ import (
 // there are symbols, and by module or address where not.
 func TestCallSite(t *testing.T) {
 	dir := t.TempDir()
-	copyFiles(t, "../symbols/dwarf/testdata", dir, "gcc4.so=first.so")
+	copyFiles(t, dwarfFolder, dir, "gcc4.so=first.so")
 	id, run := elfFacts(t, filepath.Join(dir, "first.so"), "_Z3runi")
 	const base = uint64(0x7f0000000000)
 	text := fmt.Sprintf(`file begin=1000 flags=2

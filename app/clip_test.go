@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,14 +36,14 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// openNestedCalls opens a log with a call from 0 to 40 ms, and in it one from 10 to 20.
-func openNestedCalls(t *testing.T) *Session {
-	return openText(t, `enter t1 0x400100
+// nestedCalls are a call from 0 to 40 ms, and in it one from 10 to 20.
+const nestedCalls = `enter t1 0x400100
 enter t1 0x400200 +10
 leave t1 0x400204 +10
 leave t1 0x400104 +20
-`)
-}
+`
+
+func openNestedCalls(t *testing.T) *Session { return openText(t, nestedCalls) }
 
 // TestClip asks for the parts of calls in a range of time, and for whole calls.
 func TestClip(t *testing.T) {
@@ -110,5 +111,35 @@ func TestBetween(t *testing.T) {
 	}
 	if sum, err = s.Timeline().Between(t.Context(), 22e6, 35e6, nil); err != nil || sum.Calls != 1 || sum.Most[0].Self != 13e6 {
 		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+// TestClipByTimeOfDay cuts by times of day as by times since the beginning.
+func TestClipByTimeOfDay(t *testing.T) {
+	s := openText(t, "start 2026-11-21T11:22:33.456\ntick 1000\nmodule 0x400000 0x10000 /lib/a.so\n"+nestedCalls)
+	for wall, since := range map[string]string{
+		"time:2026-11-21T11:22:33.461..2026-11-21T11:22:33.470999999": "time:5ms..14999999ns",
+		"time:2026-11-21T11:22:33.478..":                              "time:22ms..",
+		"time:..2026-11-21T11:22:33.460999999":                        "time:..4999999ns",
+		"time:2026-11-21T11:23:00..":                                  "time:60ms..",
+	} {
+		var sums [2][]FunctionStat
+		for i, where := range []string{wall, since} {
+			var err error
+			if sums[i], err = s.Statistics(t.Context(), Selection{Where: where, Clip: true}, nil); err != nil || !s.Clips(where) {
+				t.Fatalf("%s: %v", where, err)
+			}
+		}
+		if !reflect.DeepEqual(sums[0], sums[1]) {
+			t.Errorf("%s: %+v, want %+v", wall, sums[0], sums[1])
+		}
+	}
+	// Without a time of day nothing is in a range of it.
+	none := openNestedCalls(t)
+	if list, err := none.Statistics(t.Context(), Selection{Where: "time:2026-11-21T11:22:00..", Clip: true}, nil); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if none.Clips("time:(") {
+		t.Error("what is no filter clips")
 	}
 }

@@ -2,8 +2,13 @@ package app
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"logparser/calls/compare"
@@ -83,6 +88,49 @@ func TestComparedAgain(t *testing.T) {
 	}
 	if same, err := Compare(t.Context(), a, a, nil); err != nil || !same.Same() {
 		t.Errorf("a log and itself: %+v, %v", same, err)
+	}
+}
+
+// TestCompareProcesses compares a session of several processes with one of them: functions of the program that both have are the same,
+// and threads and functions that only one has are told.
+func TestCompareProcesses(t *testing.T) {
+	logs := family(t, 51, 0)
+	several := open(t, Inputs{Log: logs[0], Others: logs[1:], NoRecordedPaths: true})
+	child := open(t, Inputs{Log: logs[1], NoRecordedPaths: true})
+	text := func(c *Comparison) string {
+		var parts []string
+		for _, th := range c.Threads {
+			part := "only one"
+			if th.A != nil && th.B != nil {
+				part = fmt.Sprintf("%s and %s, %d equal", th.A.Name, th.B.Name, th.Equal)
+			}
+			parts = append(parts, fmt.Sprintf("%s, differ %t", part, th.Differ))
+		}
+		for _, f := range c.OnlyA {
+			parts = append(parts, "A "+f.Function)
+		}
+		for _, f := range c.OnlyB {
+			parts = append(parts, "B "+f.Function)
+		}
+		slices.Sort(parts)
+		return strings.Join(parts, "; ")
+	}
+	for _, test := range []struct {
+		a, b *Session
+		want string
+	}{
+		{several, child, "A parent+0x10; A parent+0x20; A parent+0x30; only one, differ true; reader and reader, 3 equal, differ false"},
+		{child, several, "B parent+0x10; B parent+0x20; B parent+0x30; only one, differ true; reader and reader, 3 equal, differ false"},
+	} {
+		c, err := Compare(t.Context(), test.a, test.b, nil)
+		if err != nil || c.Same() || text(c) != test.want {
+			t.Errorf("%s, want %s (%v)", text(c), test.want, err)
+		}
+	}
+	for _, pair := range [][2]*Session{{open(t, Inputs{Log: logs[0]}), child}, {child, open(t, Inputs{Log: logs[0]})}} {
+		if _, err := Compare(cancelledContext(t), pair[0], pair[1], nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
 	}
 }
 

@@ -3,15 +3,18 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"logparser/message"
 	"logparser/symbols/unwind"
 )
 
@@ -264,5 +267,55 @@ func TestCrashWithoutRules(t *testing.T) {
 		if len(f.Functions) != 1 || f.Functions[0].Function != want || f.Found != found {
 			t.Errorf("frame %d is %+v by %s, want %s by %s", i, f.Functions, f.Found, want, found)
 		}
+	}
+	asSession(t, crash, core)
+}
+
+// asSession opens a dump as those do who show logs, too: a session without rows, with the same report.
+func asSession(t *testing.T, crash *Crash, core string) {
+	t.Helper()
+	if _, err := Open(t.Context(), Inputs{Log: core}, nil); !errors.Is(err, ErrDump) {
+		t.Errorf("a dump is opened as a log: %v", err)
+	}
+	s, err := OpenLogOrDump(t.Context(), Inputs{Log: core, Run: "1"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !s.IsDump() || s.Rows().Len() != 0 || len(s.Modules()) != len(crash.Modules) || s.CanCorrect() {
+		t.Errorf("%d rows, %d modules", s.Rows().Len(), len(s.Modules()))
+	}
+	const cause = "the program crashed: SIGSEGV: "
+	if !slices.ContainsFunc(s.Warnings(), func(w Warning) bool { return strings.HasPrefix(w.Text.String(), cause) }) {
+		t.Errorf("no %q in %v", cause, s.Warnings())
+	}
+	opt := ReportOptions{AllThreads: true, AllModules: true}
+	var want bytes.Buffer
+	if err := crash.WriteReport(&want, CrashFormats()[0], opt); err != nil {
+		t.Fatal(err)
+	}
+	plain, said, err := s.CrashReport(t.Context(), opt, func(m message.Text) string { return "said: " + m.String() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := WriteCrashText(plain); err != nil || got != want.String() {
+		t.Errorf("%v: the report is\n%s\nwant\n%s", err, got, &want)
+	}
+	if got, err := WriteCrashText(said); err != nil || !strings.Contains(got, "said: ") {
+		t.Errorf("%v: the report in another language is\n%s", err, got)
+	}
+	if log, err := OpenLogOrDump(t.Context(), Inputs{Log: linuxFolder}, nil); err != nil || log.IsDump() {
+		t.Errorf("a log is a dump: %v", err)
+	} else {
+		log.Close()
+	}
+	cut := filepath.Join(t.TempDir(), "cut.core")
+	writeFile(t, cut, readFile(t, core)[:100])
+	var input *InputError
+	if _, err := OpenLogOrDump(t.Context(), Inputs{Log: cut}, nil); !errors.As(err, &input) || input.Input != LogInput {
+		t.Errorf("a dump that was cut off: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,5 +190,60 @@ func TestStackCut(t *testing.T) {
 	}
 	if c.stackCut(&unwind.Frame{}) {
 		t.Error("without a stack pointer")
+	}
+}
+
+// TestCausesOfLog tells of crashes of every kind what the record has: exceptions of Windows, what the program said last, who was running.
+func TestCausesOfLog(t *testing.T) {
+	for _, test := range []struct {
+		change func(c *wire.Crash)
+		text   string
+		notes  []string // of the process
+	}{
+		{func(c *wire.Crash) {
+			c.Kind, c.Code, c.Detail, c.Address, c.Flags, c.Access = wire.CrashException, 0xc0000005, 0, 0, wire.CrashAddressKnown, wire.CrashRead
+		}, "the program crashed: EXCEPTION_ACCESS_VIOLATION: read of address 0x0, a null pointer, in app+0x1210 (app), thread 7", nil},
+		{func(c *wire.Crash) { c.Kind, c.Code, c.Flags, c.Access = wire.CrashException, 0xc0000094, 0, 0 },
+			"the program crashed: EXCEPTION_INT_DIVIDE_BY_ZERO: division of a whole number by zero, in app+0x1210 (app), thread 7", nil},
+		{func(c *wire.Crash) {
+			c.Kind, c.Message, c.Flags, c.Access = wire.CrashAbort, "assertion \x1b failed\n", wire.CrashInRecorder|wire.CrashHandled, 0
+		}, "a call of abort, in app+0x1210 (app), thread 7: assertion \ufffd failed",
+			[]string{"the program said: assertion \x1b failed", "the recorder's own code was running", "a handler of the program's own came next: it may have gone on"}},
+		{func(c *wire.Crash) { binary.LittleEndian.PutUint64(c.Registers[16*8:], 0x1000); c.Stack = nil }, ", in 0x1000, thread 7", nil},
+		{func(c *wire.Crash) { c.Flags |= wire.CrashReturnIP }, ", in app+0x1210 (app), thread 7", nil},
+	} {
+		r := tracetest.Smashed()
+		test.change(r)
+		s := open(t, Inputs{Log: crashedTrace(t, r)})
+		list := s.Crashes()
+		if len(list) != 1 || !strings.HasSuffix(list[0].Text().String(), test.text) {
+			t.Errorf("%v, want %s", list[0].Text(), test.text)
+			continue
+		}
+		c, err := s.OpenCrash(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		for _, n := range c.Notes {
+			notes = append(notes, n.String())
+		}
+		for _, want := range test.notes {
+			if !slices.Contains(notes, want) {
+				t.Errorf("%s: the notes %q lack %q", test.text, notes, want)
+			}
+		}
+		var out bytes.Buffer
+		if err := c.WriteReport(&out, "txt", ReportOptions{}); err != nil || !strings.Contains(out.String(), c.Cause.Text().String()) {
+			t.Errorf("%s: %v\n%s", test.text, err, &out)
+		}
+		c.Close()
+	}
+	s := open(t, Inputs{Log: crashedTrace(t, tracetest.Smashed()), Others: []string{traceOf(t, t.TempDir(), parentTrace)}, NoRecordedPaths: true})
+	if _, err := s.OpenCrash(t.Context()); !errors.Is(err, ErrSeveralProcesses) {
+		t.Errorf("of several processes: %v", err)
+	}
+	if list := s.Crashes(); len(list) != 1 || !strings.HasPrefix(list[0].Text().String(), "process 4711 app: the program crashed: SIGSEGV") {
+		t.Errorf("%+v", list)
 	}
 }

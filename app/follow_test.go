@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"logparser/parser"
 	"logparser/parser/classic"
 	"logparser/parser/trace/wire"
+	"logparser/symbols"
 )
 
 // saved returns the rows of a session as jsonl.
@@ -187,6 +189,83 @@ func TestFollow(t *testing.T) {
 	}
 	if note := s.Rows().Row(0).Note; note != "open" {
 		t.Errorf("afterwards the note is %q", note)
+	}
+}
+
+// TestGrowthOfModules takes in modules that a program loads while it is followed: what lies in them has names from then on, also
+// calls that came before their module was told.
+func TestGrowthOfModules(t *testing.T) {
+	dir := t.TempDir()
+	copyFiles(t, dwarfFolder, dir, "gcc4.so=first.so", "clang4.so=second.so")
+	firstID, first := elfFacts(t, filepath.Join(dir, "first.so"), "_Z3runi")
+	secondID, second := elfFacts(t, filepath.Join(dir, "second.so"), "_Z3runi")
+	const base, other = uint64(0x7f0000000000), uint64(0x7e0000000000)
+	begin := fmt.Sprintf(`file begin=1000 state=0
+chunk process
+clock @1000 ns=1000 wall=1700000000000000000
+load @1000 module=1 base=%#x size=0x10000 path="/lib/first.so" identity="build-id:%s"
+chunk events thread=7 base=1000
+enter @1100 entry %#x
+enter @1200 entry %#x
+`, base, firstID, base+first, other+second)
+	rest := fmt.Sprintf(`chunk process
+load @1000 module=2 base=%#x size=0x10000 path="/lib/second.so" identity="build-id:%s"
+chunk events thread=7 base=1300 sequence=1
+leave @1400
+enter @1500 entry %#x
+leave @1600
+`, other, secondID, other+second)
+	path := traceOf(t, dir, begin)
+	in := Inputs{Log: path, Symbols: []string{dir}, NoRecordedPaths: true}
+	s := open(t, in)
+	if r := s.Rows().Row(1); r.Function != fmt.Sprintf("%#x", other+second) {
+		t.Errorf("before its module is known it is %+v", r)
+	}
+	generation := s.generation.Load()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.Write(readFile(t, traceOf(t, t.TempDir(), begin+rest)))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pending := true; pending; {
+		g, err := s.grow(t.Context(), s.can.Grower)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pending = g.Pending
+	}
+	if r := s.Rows().Row(1); r.Function != "run" || r.Module != "second.so" || r.Symbols != "embedded" {
+		t.Errorf("afterwards it is %+v", r)
+	}
+	if m := module(t, s, "second.so"); m.Status != symbols.Embedded || s.generation.Load() == generation {
+		t.Errorf("the module is %+v", m)
+	}
+	if got, want := saved(t, s), saved(t, open(t, in)); got != want {
+		t.Errorf("grown\n%s\nat once\n%s", got, want)
+	}
+}
+
+// TestFollowEnded follows a trace whose program has ended: all is there, and nothing more will come.
+func TestFollowEnded(t *testing.T) {
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), fmt.Sprintf(childTrace, 51, 1700000000000000000)), NoRecordedPaths: true})
+	if note := s.Rows().Row(0).Note; note != "open" {
+		t.Errorf("its note is %q", note)
+	}
+	var updates []Update
+	if err := s.Follow(t.Context(), func(u Update) { updates = append(updates, u) }); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(updates); n == 0 || !updates[n-1].Ended || updates[n-1].Rows != 3 {
+		t.Errorf("updates %+v", updates)
+	}
+	if note := s.Rows().Row(0).Note; note != "open" {
+		t.Errorf("afterwards its note is %q", note)
+	}
+	if err := open(t, Inputs{Log: logtest(t, "linux-gcc-O2")}).Follow(cancelledContext(t), nil); err != nil {
+		t.Errorf("who stops following is told of %v", err)
 	}
 }
 

@@ -170,7 +170,7 @@ func (m *Image) NamesAll(ctx context.Context, rvas []uint64, found func(i int, s
 // tagNames tags all names of a symbol as those of another build. The table may
 // keep what it answered, so that the lists are copied.
 func tagNames(sym *Symbol) {
-	sym.Frames, sym.Aliases = slices.Clone(sym.Frames), slices.Clone(sym.Aliases)
+	sym.Frames, sym.Aliases, sym.Printable = slices.Clone(sym.Frames), slices.Clone(sym.Aliases), false
 	for i := range sym.Frames {
 		f := &sym.Frames[i]
 		f.Function, f.Signature, f.File = rows.TagFunction(f.Function), rows.TagFunction(f.Signature), rows.TagSource(f.File)

@@ -29,8 +29,8 @@ var leastPreviewed = int64(64 << 20)
 // Preview returns a session of the first rows of the inputs' log, nil where opening the log
 // takes no longer, or its first rows cannot be known before. Its rows are those of the log,
 // except that of a call that ends behind them all the end may not be known ([rows.Row.Pending]),
-// names are only there after Load, and of a classic log neither modules nor the time of day.
-// Nothing else that it says is said of the whole log.
+// and names are only there after Load. What is left of a classic log may contradict them all the same:
+// see [Session.BeginsWith]. Nothing else that it says is said of the whole log.
 func Preview(ctx context.Context, in Inputs) (*Session, error) { return logFormats.Preview(ctx, in) }
 
 // Preview is the function Preview for these formats.
@@ -65,8 +65,15 @@ func (formats Formats) Preview(ctx context.Context, in Inputs) (*Session, error)
 	if opened == nil || err != nil {
 		return nil, err
 	}
-	in.Modules, in.Run, in.NoIndexCache = "", "", true
-	s := &Session{log: opened, can: opened.Capabilities(), ownModules: !format.NeedsModulesFile, in: in, work: make(chan struct{}, 1), preview: &preview{}}
+	in.Run, in.NoIndexCache = "", true
+	var wrong *InputError
+	if !format.NeedsModulesFile {
+		in.Modules = ""
+	} else if in.Modules == "" {
+		wrong = besideTrouble(in.Log)
+	}
+	s := &Session{log: opened, can: opened.Capabilities(), ownModules: !format.NeedsModulesFile, beside: wrong, in: in, work: make(chan struct{}, 1),
+		preview: &preview{size: info.Size()}}
 	if err = s.choose(""); err == nil {
 		err = s.table.Build(ctx, nil, nil)
 	}
@@ -86,8 +93,10 @@ type preview struct {
 	// rows of their enters; those of which it is not known have math.MinInt64.
 	ends map[int64]int64
 	// rows is how many rows are shown, and certain how many come before the first that is
-	// not known wholly.
-	rows, certain int64
+	// not known wholly. written is how many WriteFirst has written.
+	rows, certain, written int64
+	// size is that of the whole log, in bytes.
+	size int64
 }
 
 // findEnds finds how the calls end that are open at the end of the beginning of a log.
@@ -155,16 +164,61 @@ func (p *preview) mark(list []rows.Row) {
 // names are known.
 func (s *Session) Certain() int64 { return s.preview.certain }
 
-// WriteFirst writes the certain rows of a preview in a format of [LiveFormats], with a head that
-// says what is known of the log.
-func (s *Session) WriteFirst(ctx context.Context, w io.Writer, format string) error {
+// WriteFirst writes rows of a preview in a format of [LiveFormats], with a head that says what is known of the log, and
+// returns how many: the certain ones of a trace. Of a classic log, which has none before it is indexed, it writes as text
+// what there is, with … for the durations that are not known, and nothing in formats for programs.
+func (s *Session) WriteFirst(ctx context.Context, w io.Writer, format string) (int64, error) {
+	p := s.preview
+	n := p.certain
+	if !s.ownModules {
+		if n = p.rows; format != "txt" {
+			n = 0
+		}
+	}
+	if n == 0 {
+		return 0, nil
+	}
 	opt := SaveOptions{}
 	f, err := s.prepare(ctx, format, &opt, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	p.written = n
 	opt.Header.Counting = true
-	return f.Write(ctx, w, &certainRows{s.rows, s.preview.certain}, opt)
+	return n, f.Write(ctx, w, &certainRows{s.rows, n}, opt)
+}
+
+// BeginsWith reports whether the rows that a preview has written are the session's first rows, but for what
+// was said not to be known. Those of a trace always are.
+func (s *Session) BeginsWith(first *Session) (bool, error) {
+	p := first.preview
+	if first.ownModules {
+		return true, nil
+	}
+	if s.rows.Len() < p.written {
+		return false, nil
+	}
+	got, want := make([]rows.Row, blockRows), make([]rows.Row, blockRows)
+	for from := int64(0); from < p.written; from += blockRows {
+		n := min(p.written-from, blockRows)
+		if _, err := first.rows.Read(got[:n], from); err != nil {
+			return false, err
+		}
+		if _, err := s.rows.Read(want[:n], from); err != nil {
+			return false, err
+		}
+		for i := range n {
+			g, w := &got[i], &want[i]
+			g.Place, w.Place = nil, nil
+			if g.Pending {
+				g.Duration, g.Note, g.Bound, g.Unclosed, g.Pending = w.Duration, w.Note, w.Bound, w.Unclosed, w.Pending
+			}
+			if *g != *w {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 // certainRows are the first rows of a source.
@@ -176,9 +230,12 @@ type certainRows struct {
 func (f *certainRows) Len() int64 { return f.n }
 
 // mostRows returns how many rows the log of a trace of its size may have, 0 for a small one: text
-// tables of large ones are begun before they are counted.
+// tables of large ones are begun before they are counted. So are those of a large classic log, as long as it is previewed.
 func (s *Session) mostRows() int64 {
 	size := s.Info().Size
+	if s.preview != nil && !s.ownModules {
+		return s.preview.size / int64(s.Info().RecordSize)
+	}
 	if !s.ownModules || len(s.in.Others) > 0 || size < leastPreviewed {
 		return 0
 	}

@@ -299,7 +299,14 @@ func codeAt(im *image.Image, offset, n uint64) []byte {
 // declarations that come with the program. Functions of which there is none keep their registers as they are.
 func typeArguments(ctx context.Context, debug, own *image.Image, specs []values.Spec, list []probe.Function, opt ProbeOptions) (notes []message.Text, err error) {
 	if opt.Raw || opt.NoArguments || own.Machine != "x86-64" {
-		return nil, nil
+		switch {
+		case opt.Prototypes == nil:
+		case opt.Raw || opt.NoArguments:
+			notes = append(notes, message.Textf("the declarations of functions are not used: registers were asked for as they are, or nothing"))
+		default:
+			notes = append(notes, message.Textf("the declarations of functions are not used: where arguments are is known of programs for x86-64 only, and this one is for %s", own.Machine))
+		}
+		return notes, nil
 	}
 	maker := values.NewMaker(values.SysV)
 	if own.Kind == image.PE {

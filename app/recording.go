@@ -21,12 +21,6 @@ type (
 	RecordResult = launch.Result
 )
 
-// HookEntry is the hook by which arguments can be taken, HookFunctions are those by which they can with a plan.
-const (
-	HookEntry     = launch.HookEntry
-	HookFunctions = launch.HookFunctions
-)
-
 // What can be wrong with a program that is to be recorded.
 var (
 	ErrNoProgram  = launch.ErrNoProgram

@@ -439,6 +439,10 @@ func (s *Session) load(ctx context.Context, p Progress) error {
 		return err
 	}
 	s.indexKept()
+	if s.preview != nil && s.can.CallEnder == nil {
+		// Where pairs depend on names, other calls may be open now.
+		return s.findEnds(ctx)
+	}
 	return nil
 }
 

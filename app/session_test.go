@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,13 @@ import (
 	"logparser/rows"
 	"logparser/symbols"
 )
+
+// cancelledContext returns a context that is cancelled.
+func cancelledContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
 
 // copyFiles copies some files of a folder into another.
 func copyFiles(t *testing.T, from, to string, names ...string) {
@@ -463,5 +471,34 @@ func TestNoHeader(t *testing.T) {
 		if _, err := Open(context.Background(), Inputs{Log: path}, nil); !errors.Is(err, errNoHeader) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
+	}
+}
+
+// TestPlaceInImage opens what perf prints of probes, whose mappings count in the file: the images say where that is in memory, as far as
+// the rule for recorded paths lets them be opened.
+func TestPlaceInImage(t *testing.T) {
+	program, err := filepath.Abs(filepath.Join(linuxFolder, "logtest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := elfSymbol(t, program, "main").Value
+	const code, base = 0x2000, 0x7f0000000000 // where the segment of code begins, in the file and in memory
+	text := fmt.Sprintf(`  logtest 7/7 [000] 1.0: PERF_RECORD_MMAP2 7/7: [%#x(0x5000) @ %#x fe:00 1 2]: r-xp %s
+  logtest 7/7 [000] 1.1: lp:called: (%x)
+  logtest 7/7 [000] 1.2: lp:called__return: (%x <- %x)
+`, base+code, code, program, base+main, base+main, base+main)
+	path := filepath.Join(t.TempDir(), "perf.txt")
+	writeFile(t, path, []byte(text))
+	s := open(t, Inputs{Log: path})
+	if r := s.Rows().Row(0); r.Function != "main" || r.Module != "logtest" || r.Symbols != "unverified" && r.Symbols != "embedded" {
+		t.Errorf("%+v, %+v", r, s.Modules())
+	}
+	for path, want := range map[string]bool{program: true, "../testdata/logtest/linux-gcc-O2/logtest": false, program + ".none": false, filepath.Join(filepath.Dir(program), "LogDetails.dat"): false} {
+		if rva, size, ok := placeInImage(path, code); ok != want || want && (rva != code || size < 0xa000) {
+			t.Errorf("%s: %#x of %#x, %t", path, rva, size, ok)
+		}
+	}
+	if _, _, ok := placeInImage(program, 0x7fffffff); ok {
+		t.Error("what is behind the file is in the image")
 	}
 }

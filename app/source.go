@@ -217,11 +217,11 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	}
 }
 
-// otherPlace returns the entry of an address that is not in the one of its hash, at: one of the three beside
-// it or, where none of these has it, the one of the four to overwrite.
+// otherPlace returns the entry of an address that is not in the one of its hash, at: that if it is free, or one of the three
+// beside it that is free or has the address, or else one of the four to overwrite.
 func (b *block) otherPlace(at, address uint64, k int) *recentPlace {
-	for way := uint64(1); way < 4; way++ {
-		if m := &b.recent[at^way]; m.address == address {
+	for way := range uint64(4) {
+		if m := &b.recent[at^way]; m.address == address || m.address == 0 {
 			return m
 		}
 	}

@@ -60,7 +60,7 @@ func traceOf(t *testing.T, dir, text string) string {
 // and one of another build: each row has the name of what was there then.
 func TestTraceModules(t *testing.T) {
 	dir := t.TempDir()
-	copyFiles(t, "../symbols/dwarf/testdata", dir, "gcc4.so=first.so", "clang4.so=second.so")
+	copyFiles(t, dwarfFolder, dir, "gcc4.so=first.so", "clang4.so=second.so")
 	firstID, first := elfFacts(t, filepath.Join(dir, "first.so"), "_Z3runi")
 	secondID, second := elfFacts(t, filepath.Join(dir, "second.so"), "_Z3runi")
 	const base = uint64(0x7f0000000000)

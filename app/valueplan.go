@@ -11,6 +11,7 @@ import (
 	"logparser/export"
 	"logparser/message"
 	"logparser/modules"
+	"logparser/recorder/launch"
 	"logparser/symbols"
 	"logparser/symbols/hooks"
 	"logparser/symbols/image"
@@ -20,6 +21,7 @@ import (
 	"logparser/symbols/types"
 	"logparser/symbols/types/dwarf"
 	typespdb "logparser/symbols/types/pdb"
+	"logparser/symbols/types/signature"
 )
 
 // A ValuePlan is a plan of values with what there is to say of it.
@@ -77,6 +79,13 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 		}
 		if len(m.Functions) == 0 {
 			p.Notes = append(p.Notes, message.Textf("%s: no function with debug information fits", filepath.Base(path)))
+		}
+		if atHooks && len(m.Functions) > 0 {
+			if program, err := launch.Inspect(path); err == nil {
+				if why := program.WithoutValues(false); !why.IsZero() {
+					p.Notes = append(p.Notes, why)
+				}
+			}
 		}
 		p.Modules = append(p.Modules, m)
 		p.count(&m)
@@ -137,15 +146,31 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	} else if m.Identity.IsZero() {
 		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
 	}
-	functions, err := typedFunctions(ctx, &img.binding, own, func(name string) bool {
+	chosen := func(name string) bool {
 		_, taken := values.Choose(specs, name)
 		return taken
-	})
+	}
+	functions, err := typedFunctions(ctx, &img.binding, own, chosen)
+	if errors.Is(err, dwarf.ErrNone) || errors.Is(err, ErrNoPDB) {
+		signed, failed := signature.Functions(ctx, own, chosen)
+		if failed != nil {
+			return m, failed
+		}
+		signed = slices.DeleteFunc(signed, func(f types.Function) bool {
+			items, _ := values.Choose(specs, f.Name)
+			made := maker.Function(&f, items)
+			return !slices.ContainsFunc(slices.Concat(made.Enter, made.Leave), func(v values.Value) bool { return v.Op.Kind != values.Unknown })
+		})
+		if len(signed) > 0 {
+			functions, err, m.Signatures = signed, nil, true
+			p.Notes = append(p.Notes, message.Textf("%s has no debug information: types are by signature, out of the names of its functions, which have no names of parameters and few results; what they do not tell is not taken", m.Name))
+		}
+	}
 	if err != nil {
 		return m, err
 	}
 	var code *hooks.Code
-	if atHooks && own.Kind == image.ELF && own.Machine == string(values.X8664) {
+	if atHooks && own.Machine == string(values.X8664) {
 		if code, err = hooks.Open(own); err != nil {
 			return m, err
 		}

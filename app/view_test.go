@@ -266,6 +266,13 @@ func TestComplete(t *testing.T) {
 	if c := s.Complete("func:", 5, 3); len(c.Choices) != 3 {
 		t.Errorf("all functions: %q", c.Choices)
 	}
+	logs := family(t, 51, 0)
+	s = open(t, Inputs{Log: logs[0], Others: logs[1:], NoRecordedPaths: true})
+	for text, want := range map[string]string{"process:chi": "51 child", "thread:7": "7", "thread:re": "reader", "threadname:ma": "main", "symbols:not": "not found"} {
+		if c := s.Complete(text, len(text), 5); !slices.Contains(c.Choices, want) {
+			t.Errorf("%s: %q, want %s", text, c.Choices, want)
+		}
+	}
 }
 
 // TestViewWhileLoading makes views before the log is paired and named.

@@ -3,7 +3,6 @@ package app
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"logparser/calls/index"
 	"logparser/calls/query"
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/rows"
 	"logparser/rows/filter"
@@ -112,19 +112,19 @@ func takenBytes(r *rand.Rand, function int, leave bool) []byte {
 	return append(b, make([]byte, len(b)&1)...)
 }
 
+// valuedModule is the text of the record of a trace that has a plan, and of the module that this is of.
+func valuedModule(text string) string {
+	return fmt.Sprintf(`load @1000 module=1 base=0x400000 size=0x10000 path="/nowhere/app" identity="build-id:0102030405060708090a0b0c0d0e0f1011121314"
+record type=17 %x
+`, tracetest.Plan(text, 0, len(text)))
+}
+
 // valuedTrace is the text of a log of events with values on some threads, which call far at times.
 func valuedTrace(r *rand.Rand, threads, events int) string {
-	h := fnv.New64a()
-	h.Write([]byte(valuedPlan))
-	le := binary.LittleEndian
-	plan := le.AppendUint32(le.AppendUint32(le.AppendUint64(nil, h.Sum64()), uint32(len(valuedPlan))), 0)
-	plan = append(plan, valuedPlan...)
-	plan = append(plan, make([]byte, -len(plan)&7)...)
 	var b strings.Builder
 	b.WriteString("file begin=1000\nchunk process\nclock @1000 ns=1000 wall=1700000000000000000\n")
 	b.WriteString("setting name=\"values\" value=\"plan 0 /app.lpvalues\"\n")
-	b.WriteString("load @1000 module=1 base=0x400000 size=0x10000 path=\"/nowhere/app\" identity=\"build-id:0102030405060708090a0b0c0d0e0f1011121314\"\n")
-	fmt.Fprintf(&b, "record type=17 %x\n", plan)
+	b.WriteString(valuedModule(valuedPlan))
 	for thread := range threads {
 		fmt.Fprintf(&b, "chunk events stream=%d thread=%d base=1000\nwindow w0 entry 0x400000\n", thread+1, thread+7)
 		var open []int

@@ -38,6 +38,35 @@ type block struct {
 	parts chan []byte
 	// err is set before parts is closed.
 	err error
+	// buffers are those of the worker that formats it, set before there is a part.
+	buffers *buffers
+}
+
+// buffers are a worker's memory for text that was written. What was written last is in the cache of the processor that
+// the worker mostly runs on, and is used again first.
+type buffers struct {
+	mu   sync.Mutex
+	list [][]byte
+}
+
+func (b *buffers) take() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.list)
+	if n == 0 {
+		return make([]byte, 0, partBytes/4)
+	}
+	text := b.list[n-1]
+	b.list = b.list[:n-1]
+	return text[:0]
+}
+
+func (b *buffers) put(text []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.list) < 2*blocksAhead {
+		b.list = append(b.list, text)
+	}
 }
 
 // lines are a worker's functions that append one row's line, and the lines of rows in brief, nil
@@ -71,7 +100,6 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
 	jobs := newQueue[*block](ahead)
-	buffers := make(chan []byte, 2*ahead)
 	cancelled := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -83,7 +111,8 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 			defer wg.Done()
 			f := newFormatter(src, newLines())
 			for b, ok := jobs.take(); ok; b, ok = jobs.take() {
-				b.err = b.format(ctx, f, buffers)
+				b.buffers = &f.buffers
+				b.err = b.format(ctx, f)
 				close(b.parts)
 			}
 		}()
@@ -122,10 +151,7 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 			if _, err := out.Write(part); err != nil {
 				return message.Errorf("writing rows %d to %d: %w", b.from, b.from+int64(b.n)-1, err)
 			}
-			select {
-			case buffers <- part[:0]:
-			default:
-			}
+			b.buffers.put(part)
 		}
 		if b.err != nil {
 			return b.err
@@ -249,7 +275,7 @@ func (b *batch) read(ctx context.Context, src rows.Source, lean bool, prepare fu
 	b.n, b.first, b.last, b.rows = 0, 0, 0, list[:0]
 	prepare(b)
 	var reader rows.BriefReader
-	if lean && src.TimeDigits() == 9 {
+	if lean {
 		reader, _ = src.(rows.BriefReader)
 	}
 	for b.n < n {
@@ -301,27 +327,22 @@ type formatter struct {
 	// brief is src where rows are read in brief, else nil.
 	brief  rows.BriefReader
 	briefs rows.Briefs
+	// buffers are for the text.
+	buffers buffers
 }
 
 func newFormatter(src rows.Source, l lines) *formatter {
 	f := &formatter{src: src, lines: l, list: make([]rows.Row, formatRows)}
-	// What there is for rows in brief is made for times of nine digits, which traces have.
-	if l.briefs != nil && src.TimeDigits() == 9 {
+	if l.briefs != nil && briefStep(src.TimeDigits()) > 0 {
 		f.brief, _ = src.(rows.BriefReader)
 	}
 	return f
 }
 
 // format reads the block's rows, some at a time, and sends their text.
-func (b *block) format(ctx context.Context, f *formatter, buffers <-chan []byte) error {
+func (b *block) format(ctx context.Context, f *formatter) error {
 	var text []byte
-	take := func() {
-		select {
-		case text = <-buffers:
-		default:
-			text = make([]byte, 0, partBytes/4)
-		}
-	}
+	take := func() { text = f.buffers.take() }
 	send := func() error {
 		select {
 		case b.parts <- text:

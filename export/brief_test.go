@@ -81,7 +81,7 @@ func TestBriefs(t *testing.T) {
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 6))
 		src := randomRows(r, 1+r.IntN([]int{50, 12000}[seed%2]), []int{0, 20, 3000}[r.IntN(3)])
-		src.digits = 9
+		src.digits = []int{9, 9, 3}[seed%3]
 		utc := r.IntN(3) > 0
 		for i := range src.runs {
 			src.runs[i].HasUTC, src.runs[i].Ahead = utc, time.Duration(r.IntN(3))*time.Hour+time.Duration(r.IntN(20)/19)
@@ -101,7 +101,7 @@ func TestBriefs(t *testing.T) {
 		}
 		opt := Options{CRLF: r.IntN(2) == 0, Header: rows.Header{Threads: map[rows.Track]string{77777: "worker"}, Stacks: seed%5 == 0}, Runs: func() []rows.Run { return src.runs }}
 		brief := newBriefList(src, r)
-		for _, name := range []string{"txt", "csv", "chrome"} {
+		for _, name := range []string{"txt", "csv", "jsonl", "chrome"} {
 			var got, want bytes.Buffer
 			for _, f := range Formats() {
 				if f.Name != name {

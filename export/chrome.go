@@ -221,7 +221,7 @@ func (c *chrome) annotation(dst []byte, t *thread, at int64, m *rows.Annotation)
 
 func (c *chrome) preformats() preformats {
 	p := &chromePreformat{chrome: chrome{pids: c.pids}}
-	p.brief.names = make([]chromePlace, briefPlaces)
+	p.brief.names = new([briefPlaces]chromePlace)
 	return preformats{p.append, p.briefs}
 }
 

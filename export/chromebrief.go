@@ -13,7 +13,7 @@ const moreNames = 112
 // A chromeBrief is what the events of rows in brief have in common.
 type chromeBrief struct {
 	threads [16]chromeThread
-	names   []chromePlace
+	names   *[briefPlaces]chromePlace
 	// micro and index are the texts of a number of microseconds, which began at microAt, and of an Index
 	// from firstIndex on, without its four last digits.
 	micro, index        [growingRoom]byte
@@ -58,7 +58,7 @@ func (c *chromePreformat) briefs(d *preformatted, list *rows.Briefs, run *placed
 			th.strand, th.track = r.Strand, rows.TrackOf(r.Strand.Process, r.Strand.Thread, r.Strand.Stack)
 			th.n = len(c.event(th.text[:0], 'B', &thread{track: th.track}, 0)) - len("0")
 		}
-		m := &b.names[r.Number%uint32(len(b.names))]
+		m := &b.names[r.Number%briefPlaces]
 		if m.place != r.Place {
 			c.setPlace(m, r.Place)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,8 +23,7 @@ func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) er
 	digits := src.TimeDigits()
 	return writeLines(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() lines {
 		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0, end: opt.lineEnd(), zone: opt.zone()}
-		c.brief.cells = make([]csvBriefCells, briefPlaces)
-		return lines{c.append, c.appendBriefs}
+		return lines{c.append, newColumnsBrief(c, digits).append}
 	})
 }
 
@@ -59,7 +59,6 @@ type csvLines struct {
 	utc       recentTime
 	calls     [1 << callBits]callText
 	recent    recent
-	brief     csvBrief
 }
 
 // callBits is the size of the caches of calls and durations.
@@ -143,14 +142,45 @@ func (c *csvLines) callText(thread uint32, event rows.Event, depth int) *callTex
 }
 
 func (k *callText) set(thread uint32, event rows.Event, depth int) {
-	text := append(k.text[:0], ',')
-	text = strconv.AppendUint(text, uint64(thread), 10)
-	text = append(text, ',')
-	text = append(text, event.String()...)
-	text = append(text, ',')
-	text = strconv.AppendInt(text, int64(depth), 10)
-	text = append(text, ',')
-	k.thread, k.event, k.depth, k.n = thread, event, depth, len(text)
+	k.thread, k.event, k.depth, k.n = thread, event, depth, len(appendCSVCall(k.text[:0], thread, event, depth))
+}
+
+// appendCSVCall appends the cells of a thread, an event and a depth with commas around.
+func appendCSVCall(dst []byte, thread uint32, event rows.Event, depth int) []byte {
+	dst = strconv.AppendUint(append(dst, ','), uint64(thread), 10)
+	dst = append(append(dst, ','), event.String()...)
+	return append(strconv.AppendInt(append(dst, ','), int64(depth), 10), ',')
+}
+
+// start implements [briefColumns].
+func (c *csvLines) start(dst []byte, r *rows.Row) (text []byte, low int) {
+	dst = c.index.append(dst, r.Index)
+	low = len(dst) - 4
+	return c.clock.append(append(dst, ','), r, c.digits), low
+}
+
+// call implements [briefColumns].
+func (c *csvLines) call(dst []byte, thread uint32, event rows.Event, depth int) []byte {
+	return appendCSVCall(dst, thread, event, depth)
+}
+
+// rest implements [briefColumns].
+func (c *csvLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool) {
+	if c.stacks || c.processes {
+		return nil, 0, false
+	}
+	dst = append(dst, ',')
+	ahead, known := c.zone.ahead(r)
+	if known {
+		if ahead%time.Second != 0 {
+			return nil, 0, false // its decimals are others
+		}
+		dst = c.utc.appendWall(dst, r.Wall.Add(-ahead), c.digits)
+		c.utc.ofSecond, c.utc.ahead = c.clock.second, ahead
+		end = len(dst)
+		dst = append(dst, 'Z')
+	}
+	return append(dst, c.end...), end, true
 }
 
 // names appends the cells from function to symbols with the commas around.

@@ -165,6 +165,12 @@ func putDuration(dst *[durationWidth + 2]byte, ns uint32) {
 	binary.LittleEndian.PutUint64(dst[:], ' '|uint64(threeOf(ns/1e3).right())<<8|'.'<<32|uint64(threeOf(ns%1e3)&0xffffff)<<40)
 }
 
+// putMilliseconds is putDuration for a clock of milliseconds.
+func putMilliseconds(dst *[durationWidth + 2]byte, ns uint32) {
+	binary.LittleEndian.PutUint64(dst[:], 0x2020202020|uint64(threeOf(ns/1e6).right())<<40)
+	copy(dst[8:], " ms  ")
+}
+
 // putMicroseconds writes a duration as [rows.AppendMicroseconds] does to the beginning of dst,
 // which has pieceLen, and returns how many bytes that are.
 func putMicroseconds(dst []byte, ns uint64) int {

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"logparser/rows"
 )
@@ -15,9 +16,10 @@ func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) 
 		return writeChosenJSONL(ctx, out, src, opt)
 	}
 	digits := src.TimeDigits()
-	return writeRows(ctx, out, src, src.Len(), opt, nothing, nothing, func() func([]byte, *rows.Row) []byte {
-		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColumnOf("duration")) + `":`, zone: opt.zone()}
-		return j.append
+	return writeLines(ctx, out, src, src.Len(), opt, nothing, nothing, func() lines {
+		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColumnOf("duration")) + `":`, zone: opt.zone(),
+			stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0}
+		return lines{j.append, newColumnsBrief(j, digits).append}
 	})
 }
 
@@ -26,18 +28,18 @@ type jsonLines struct {
 	digits int
 	// duration is the key of durations, with a comma in front.
 	duration string
-	index    growing
-	clock    recentTime
-	zone     zone
-	utc      recentTime
-	recent   recent
+	// stacks and processes say that rows may have such members.
+	stacks, processes bool
+
+	index  growing
+	clock  recentTime
+	zone   zone
+	utc    recentTime
+	recent recent
 }
 
 func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
-	dst = append(dst, `{"index":`...)
-	dst = j.index.append(dst, r.Index)
-	dst = append(dst, `,"time":"`...)
-	dst = j.clock.append(dst, r, j.digits)
+	dst, _ = j.start(dst, r)
 	dst = append(dst, `","thread":`...)
 	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
 	if r.Stack != 0 {
@@ -59,6 +61,38 @@ func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 	}
 	dst = appendJSONText(dst, `,"process":`, r.Process.Text())
 	return append(dst, "}\n"...)
+}
+
+// start implements [briefColumns].
+func (j *jsonLines) start(dst []byte, r *rows.Row) (text []byte, low int) {
+	dst = j.index.append(append(dst, `{"index":`...), r.Index)
+	low = len(dst) - 4
+	return j.clock.append(append(dst, `,"time":"`...), r, j.digits), low
+}
+
+// call implements [briefColumns].
+func (j *jsonLines) call(dst []byte, thread uint32, event rows.Event, depth int) []byte {
+	dst = strconv.AppendUint(append(dst, `","thread":`...), uint64(thread), 10)
+	dst = append(append(dst, `,"event":"`...), event.String()...)
+	dst = strconv.AppendInt(append(dst, `","depth":`...), int64(depth), 10)
+	return append(dst, j.duration...)
+}
+
+// rest implements [briefColumns].
+func (j *jsonLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool) {
+	if j.stacks || j.processes {
+		return nil, 0, false
+	}
+	ahead, known := j.zone.ahead(r)
+	if known {
+		if ahead%time.Second != 0 {
+			return nil, 0, false // its decimals are others
+		}
+		dst = j.utc.appendWall(append(dst, `,"`+utcColumn+`":"`...), r.Wall.Add(-ahead), j.digits)
+		end = len(dst)
+		dst = append(dst, `Z"`...)
+	}
+	return append(dst, "}\n"...), end, true
 }
 
 // names appends the members from function to symbols, each with a comma in

@@ -16,7 +16,8 @@ import (
 // apache/parquet-format): columns of integers that grow as
 // DELTA_BINARY_PACKED, the others by dictionaries, without further
 // compression, which they hardly need. Types are those that every reader
-// knows: nothing unsigned, and no nanoseconds in timestamps.
+// knows: nothing unsigned, and no nanoseconds in timestamps. Values of calls are
+// in lists of structures besides (parquetvalues.go).
 
 const (
 	// groupRows is how many rows a row group has, which is what the writer
@@ -36,6 +37,7 @@ const (
 const (
 	typeInt32     = 1
 	typeInt64     = 2
+	typeDouble    = 5
 	typeByteArray = 6
 
 	encodingPlain      = 0
@@ -73,8 +75,10 @@ var parquetNames = []string{"index", "time", "elapsed", "thread", "event", "dept
 	"address", "symbols", "note", "utc"}
 
 // storedType returns the physical type of a column.
-func storedType(c *rows.Column) int {
+func (c *parquetColumn) storedType() int {
 	switch {
+	case c.double:
+		return typeDouble
 	case c.Kind == rows.Text || c.Kind == rows.Address:
 		return typeByteArray
 	case c.Narrow:
@@ -97,9 +101,12 @@ func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options
 	if len(columns) == 0 {
 		p.add, columns = p.addDefault, defaultColumns(&opt.Header, parquetNames)
 	}
-	p.columns = make([]parquetColumn, len(columns))
-	for i, c := range columns {
-		p.columns[i].Column = c
+	p.plain = len(columns)
+	for _, c := range columns {
+		p.columns = append(p.columns, parquetColumn{Column: c, path: []string{p.header.ColumnName(c)}})
+	}
+	p.addLists(columns)
+	for i := range p.columns {
 		p.columns[i].clear()
 	}
 	if err := p.begin(); err != nil {
@@ -129,10 +136,14 @@ func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options
 }
 
 type parquetFile struct {
-	out     *output
-	header  *rows.Header
-	zone    zone
+	out    *output
+	header *rows.Header
+	zone   zone
+	// columns are those with one value a row, as many as plain says, and behind them
+	// those of the fields of lists.
 	columns []parquetColumn
+	plain   int
+	lists   []parquetList
 	// add adds a row.
 	add func(r *rows.Row)
 	// n are the rows of the current group and text the bytes of its names;
@@ -169,7 +180,11 @@ func (p *parquetFile) pending() int64 { return p.n*12 + p.text }
 // addChosen adds the values of chosen columns.
 func (p *parquetFile) addChosen(r *rows.Row) {
 	p.n++
-	for i := range p.columns {
+	for i := range p.lists {
+		l := &p.lists[i]
+		p.addValues(l, l.of.Values(r))
+	}
+	for i := range p.columns[:p.plain] {
 		c := &p.columns[i]
 		switch c.Kind {
 		case rows.Time:
@@ -312,7 +327,7 @@ func (p *parquetFile) group() error {
 		limit <- struct{}{}
 		go func() {
 			defer wg.Done()
-			p.columns[i].encode(p.n)
+			p.columns[i].encode(p.columns[i].count(p.n))
 			<-limit
 		}()
 	}
@@ -331,7 +346,7 @@ func (p *parquetFile) group() error {
 		}
 		n := p.out.bytes - from
 		size += n
-		c.describe(&m, p.header.ColumnName(c.Column), p.n, from, n)
+		c.describe(&m, c.count(p.n), from, n)
 		c.clear()
 	}
 	m.i64(2, size)
@@ -352,56 +367,7 @@ func (p *parquetFile) end() error {
 	var m thrift
 	m.open()
 	m.i32(1, 2)
-	m.list(2, thriftStruct, len(p.columns)+1)
-	m.open()
-	m.text(4, "rows")
-	m.i32(5, int64(len(p.columns)))
-	m.close()
-	for i := range p.columns {
-		c := p.columns[i].Column
-		m.open()
-		m.i32(1, int64(storedType(c)))
-		if c.Optional {
-			m.i32(3, 1)
-		} else {
-			m.i32(3, 0)
-		}
-		m.text(4, p.header.ColumnName(c))
-		switch {
-		case storedType(c) == typeByteArray:
-			m.i32(6, 0) // UTF8, for readers that do not know the next
-			m.field(10, thriftStruct)
-			m.open()
-			m.empty(1) // STRING
-			m.close()
-		case c.Kind == rows.Duration:
-			// Nanoseconds as microseconds with three decimals, exactly.
-			m.i32(6, 5) // DECIMAL, for readers that do not know the next but one
-			m.i32(7, decimals)
-			m.i32(8, decimalDigits)
-			m.field(10, thriftStruct)
-			m.open()
-			m.field(5, thriftStruct) // DECIMAL
-			m.open()
-			m.i32(1, decimals)
-			m.i32(2, decimalDigits)
-			m.close()
-			m.close()
-		case c.Kind == rows.Time || c.Kind == rows.UTC:
-			m.field(10, thriftStruct)
-			m.open()
-			m.field(8, thriftStruct) // TIMESTAMP
-			m.open()
-			m.flag(1, c.Kind == rows.UTC) // or else a local time
-			m.field(2, thriftStruct)
-			m.open()
-			m.empty(2) // MICROS
-			m.close()
-			m.close()
-			m.close()
-		}
-		m.close()
-	}
+	p.schema(&m)
 	m.i64(3, p.total)
 	m.list(4, thriftStruct, p.numGroups)
 	m.b = append(m.b, p.groups...)
@@ -426,6 +392,71 @@ func (p *parquetFile) end() error {
 	return p.out.write(append(m.b, "PAR1"...))
 }
 
+// schema writes the columns' names and types, as a tree in the order of its branches.
+func (p *parquetFile) schema(m *thrift) {
+	m.list(2, thriftStruct, 1+len(p.columns)+len(p.lists)*listElements)
+	m.open()
+	m.text(4, "rows")
+	m.i32(5, int64(p.plain+len(p.lists)))
+	m.close()
+	for i := range p.columns[:p.plain] {
+		p.columns[i].schema(m)
+	}
+	for i := range p.lists {
+		l := &p.lists[i]
+		l.schema(m)
+		for k := range l.leaves {
+			p.columns[l.first+k].schema(m)
+		}
+	}
+}
+
+// schema writes the column's name and type.
+func (c *parquetColumn) schema(m *thrift) {
+	m.open()
+	m.i32(1, int64(c.storedType()))
+	if c.Optional {
+		m.i32(3, 1)
+	} else {
+		m.i32(3, 0)
+	}
+	m.text(4, c.path[len(c.path)-1])
+	switch {
+	case c.storedType() == typeByteArray:
+		m.i32(6, 0) // UTF8, for readers that do not know the next
+		m.field(10, thriftStruct)
+		m.open()
+		m.empty(1) // STRING
+		m.close()
+	case c.Kind == rows.Duration:
+		// Nanoseconds as microseconds with three decimals, exactly.
+		m.i32(6, 5) // DECIMAL, for readers that do not know the next but one
+		m.i32(7, decimals)
+		m.i32(8, decimalDigits)
+		m.field(10, thriftStruct)
+		m.open()
+		m.field(5, thriftStruct) // DECIMAL
+		m.open()
+		m.i32(1, decimals)
+		m.i32(2, decimalDigits)
+		m.close()
+		m.close()
+	case c.Kind == rows.Time || c.Kind == rows.UTC:
+		m.field(10, thriftStruct)
+		m.open()
+		m.field(8, thriftStruct) // TIMESTAMP
+		m.open()
+		m.flag(1, c.Kind == rows.UTC) // or else a local time
+		m.field(2, thriftStruct)
+		m.open()
+		m.empty(2) // MICROS
+		m.close()
+		m.close()
+		m.close()
+	}
+	m.close()
+}
+
 func (p *parquetFile) next() error {
 	if err := p.end(); err != nil {
 		return err
@@ -439,6 +470,13 @@ func (p *parquetFile) next() error {
 // A parquetColumn has the values of one column of a row group.
 type parquetColumn struct {
 	*rows.Column
+	// path are the names of the groups that it lies in, and its own.
+	path []string
+	// double says that it has floating numbers of 8 bytes: its numbers are their bits.
+	double bool
+	// repeated are, of a column in a list, 0 for each entry that begins a row's list, else 1. Its
+	// levels say whether there is a list, an entry and a value (0 to maxLevel).
+	repeated []uint32
 	// values are those of a column of deltas that are not null; levels are 1
 	// for each row that has one and 0 for null, if they may be null.
 	values []int64
@@ -466,7 +504,7 @@ type parquetColumn struct {
 }
 
 func (c *parquetColumn) clear() {
-	c.values, c.levels, c.ids = c.values[:0], c.levels[:0], c.ids[:0]
+	c.values, c.levels, c.ids, c.repeated = c.values[:0], c.levels[:0], c.ids[:0], c.repeated[:0]
 	c.texts, c.numbers = make(map[string]uint32), make(map[int64]uint32)
 	c.dictionary, c.size, c.last.ok = c.dictionary[:0], 0, false
 }
@@ -501,20 +539,31 @@ func (c *parquetColumn) dictionaryNumber(v int64) uint32 {
 	return id
 }
 
-// encode makes the column's pages for n rows.
+// listed reports whether the column is in a list.
+func (c *parquetColumn) listed() bool { return len(c.path) > 1 }
+
+// count returns how many values, and nulls in their place, the column has for n rows.
+func (c *parquetColumn) count(n int64) int64 {
+	if c.listed() {
+		return int64(len(c.repeated))
+	}
+	return n
+}
+
+// encode makes the column's pages for n values and nulls.
 func (c *parquetColumn) encode(n int64) {
 	c.head, c.page, c.work, c.nulls, c.dataAt = c.head[:0], c.page[:0], c.work[:0], 0, 0
-	levels := func() {
+	levels := func(list []uint32, width int) {
 		// A length of four bytes stands before the levels.
 		at := len(c.work)
-		c.work = appendHybrid(append(c.work, 0, 0, 0, 0), c.levels, 1)
+		c.work = appendHybrid(append(c.work, 0, 0, 0, 0), list, width)
 		binary.LittleEndian.PutUint32(c.work[at:], uint32(len(c.work)-at-4))
 	}
 	encoding := encodingDelta
 	if storesDeltas(c.Column) {
 		if c.Optional {
 			c.nulls = n - int64(len(c.values))
-			levels()
+			levels(c.levels, 1)
 		}
 		c.work = appendDeltas(c.work, c.values)
 		if len(c.values) > 0 {
@@ -526,7 +575,12 @@ func (c *parquetColumn) encode(n int64) {
 	} else {
 		encoding = encodingDictionary
 		ids := c.ids
-		if c.Optional {
+		switch {
+		case c.listed():
+			c.nulls = n - int64(len(ids))
+			levels(c.repeated, 1)
+			levels(c.levels, levelWidth)
+		case c.Optional:
 			c.levels = c.levels[:0]
 			kept := ids[:0]
 			for _, id := range ids {
@@ -539,7 +593,7 @@ func (c *parquetColumn) encode(n int64) {
 			}
 			ids = kept
 			c.nulls = n - int64(len(kept))
-			levels()
+			levels(c.levels, 1)
 		}
 		width := bits.Len(uint(max(c.size-1, 1)))
 		c.work = append(c.work, byte(width))
@@ -575,13 +629,13 @@ func (c *parquetColumn) encode(n int64) {
 }
 
 // describe appends the column chunk's metadata.
-func (c *parquetColumn) describe(m *thrift, name string, n, at, size int64) {
+func (c *parquetColumn) describe(m *thrift, n, at, size int64) {
 	deltas := storesDeltas(c.Column)
 	m.open()
 	m.i64(2, at)
 	m.field(3, thriftStruct)
 	m.open()
-	m.i32(1, int64(storedType(c.Column)))
+	m.i32(1, int64(c.storedType()))
 	encodings := []int64{encodingDelta, encodingRLE}
 	if !deltas {
 		encodings = []int64{encodingPlain, encodingRLE, encodingDictionary}
@@ -590,8 +644,10 @@ func (c *parquetColumn) describe(m *thrift, name string, n, at, size int64) {
 	for _, e := range encodings {
 		m.varint(e)
 	}
-	m.list(3, thriftBinary, 1)
-	m.bytes(name)
+	m.list(3, thriftBinary, len(c.path))
+	for _, name := range c.path {
+		m.bytes(name)
+	}
 	m.i32(4, 0) // not compressed
 	m.i64(5, n)
 	m.i64(6, size)

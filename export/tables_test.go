@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -146,8 +147,99 @@ func deltas(t testing.TB, b []byte) []int64 {
 	return values
 }
 
+// A parquetLeaf is a column of a Parquet file: its path with dots between, and the highest levels of its values.
+type parquetLeaf struct {
+	path                 string
+	repeated, definition int
+}
+
+// parquetLeaves walks a schema, whose groups say how many elements they have.
+func parquetLeaves(t testing.TB, schema []any) (list []parquetLeaf) {
+	var walk func(in parquetLeaf, children int)
+	walk = func(in parquetLeaf, children int) {
+		for range children {
+			e := schema[0].(map[int]any)
+			schema = schema[1:]
+			leaf := in
+			leaf.path = strings.TrimPrefix(in.path+"."+string(e[4].([]byte)), ".")
+			switch e[3].(int64) {
+			case 1:
+				leaf.definition++
+			case 2:
+				leaf.definition++
+				leaf.repeated++
+			}
+			if n, ok := e[5].(int64); ok {
+				walk(leaf, int(n))
+			} else {
+				list = append(list, leaf)
+			}
+		}
+	}
+	root := schema[0].(map[int]any)
+	schema = schema[1:]
+	walk(parquetLeaf{}, int(root[5].(int64)))
+	if len(schema) > 0 {
+		t.Errorf("%d elements of the schema are in no group", len(schema))
+	}
+	return list
+}
+
+// listEnd and listNull stand in lists of readParquet behind each entry, and for null.
+const (
+	listEnd  = "\x01"
+	listNull = "\x02"
+)
+
+// parquetDictionary reads n values of a dictionary.
+func parquetDictionary(t testing.TB, name string, kind, n int64, b []byte) (dictionary []string) {
+	for range n {
+		switch kind {
+		case 1:
+			dictionary = append(dictionary, fmt.Sprint(int32(binary.LittleEndian.Uint32(b))))
+			b = b[4:]
+		case 5:
+			dictionary = append(dictionary, fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(b))))
+			b = b[8:]
+		case 2:
+			dictionary = append(dictionary, fmt.Sprint(int64(binary.LittleEndian.Uint64(b))))
+			b = b[8:]
+		case 6:
+			n := binary.LittleEndian.Uint32(b)
+			dictionary = append(dictionary, string(b[4:4+n]))
+			b = b[4+n:]
+		}
+	}
+	if len(b) > 0 {
+		t.Fatalf("%s: %d bytes behind the dictionary", name, len(b))
+	}
+	return dictionary
+}
+
+// appendRows appends the texts of a column's rows to a list.
+func (l *parquetLeaf) appendRows(list, values []string, repeated, defined []uint64) []string {
+	for k, d := range defined {
+		v := ""
+		switch {
+		case int(d) == l.definition:
+			v, values = values[0], values[1:]
+		case l.repeated > 0 && d > 0:
+			v = listNull
+		}
+		if l.repeated > 0 && d > 0 {
+			v += listEnd
+		}
+		if repeated[k] == 0 {
+			list = append(list, v)
+		} else {
+			list[len(list)-1] += v
+		}
+	}
+	return list
+}
+
 // readParquet reads a file into columns of texts, "" for null, of which each
-// row group must have as many rows.
+// row group must have as many rows. A row's list is one text.
 func readParquet(t testing.TB, file []byte) (names []string, columns map[string][]string) {
 	t.Helper()
 	if string(file[:4]) != "PAR1" || string(file[len(file)-4:]) != "PAR1" {
@@ -156,9 +248,12 @@ func readParquet(t testing.TB, file []byte) (names []string, columns map[string]
 	n := binary.LittleEndian.Uint32(file[len(file)-8:])
 	meta := (&compact{t, file[len(file)-8-int(n):]}).value(12).(map[int]any)
 	columns = make(map[string][]string)
-	schema := meta[2].([]any)[1:]
-	for _, e := range schema {
-		names = append(names, string(e.(map[int]any)[4].([]byte)))
+	leaves := parquetLeaves(t, meta[2].([]any))
+	for _, l := range leaves {
+		names = append(names, l.path)
+	}
+	if n := len(meta[7].([]any)); n != len(leaves) {
+		t.Errorf("%d orders of %d columns", n, len(leaves))
 	}
 	total := int64(0)
 	for _, g := range meta[4].([]any) {
@@ -167,9 +262,13 @@ func readParquet(t testing.TB, file []byte) (names []string, columns map[string]
 		total += int64(rows)
 		for i, ch := range group[1].([]any) {
 			chunk := ch.(map[int]any)[3].(map[int]any)
-			kind, optional := chunk[1].(int64), schema[i].(map[int]any)[3].(int64) == 1
-			name := string(chunk[3].([]any)[0].([]byte))
-			if name != names[i] || chunk[5].(int64) != int64(rows) {
+			kind, leaf, entries := chunk[1].(int64), leaves[i], int(chunk[5].(int64))
+			var path []string
+			for _, p := range chunk[3].([]any) {
+				path = append(path, string(p.([]byte)))
+			}
+			name := strings.Join(path, ".")
+			if name != leaf.path || leaf.repeated == 0 && entries != rows {
 				t.Fatalf("column %s of %d values", name, chunk[5])
 			}
 			page := func(at int64) (map[int]any, []byte) {
@@ -180,42 +279,31 @@ func readParquet(t testing.TB, file []byte) (names []string, columns map[string]
 			var dictionary []string
 			if at, ok := chunk[11].(int64); ok {
 				h, b := page(at)
-				for range h[7].(map[int]any)[1].(int64) {
-					switch kind {
-					case 1:
-						dictionary = append(dictionary, fmt.Sprint(int32(binary.LittleEndian.Uint32(b))))
-						b = b[4:]
-					case 2:
-						dictionary = append(dictionary, fmt.Sprint(int64(binary.LittleEndian.Uint64(b))))
-						b = b[8:]
-					case 6:
-						n := binary.LittleEndian.Uint32(b)
-						dictionary = append(dictionary, string(b[4:4+n]))
-						b = b[4+n:]
-					}
-				}
-				if len(b) > 0 {
-					t.Fatalf("%s: %d bytes behind the dictionary", name, len(b))
-				}
+				dictionary = parquetDictionary(t, name, kind, h[7].(map[int]any)[1].(int64), b)
 			}
 			h, b := page(chunk[9].(int64))
-			levels := make([]uint64, rows)
-			present := rows
-			if optional {
-				n := binary.LittleEndian.Uint32(b)
-				levels = hybrid(t, b[4:4+n], 1, rows)
-				b = b[4+n:]
-				present = 0
-				for _, l := range levels {
-					present += int(l)
+			levels := func(most int) []uint64 {
+				if most == 0 {
+					return make([]uint64, entries)
 				}
-			} else {
-				for k := range levels {
-					levels[k] = 1
+				n := binary.LittleEndian.Uint32(b)
+				list := hybrid(t, b[4:4+n], bits.Len(uint(most)), entries)
+				b = b[4+n:]
+				return list
+			}
+			if n := h[5].(map[int]any)[1].(int64); int(n) != entries {
+				t.Errorf("%s: %d values in the page, %d in the chunk", name, n, entries)
+			}
+			repeated := levels(leaf.repeated)
+			defined := levels(leaf.definition)
+			present := 0
+			for _, l := range defined {
+				if int(l) == leaf.definition {
+					present++
 				}
 			}
-			if nulls := chunk[12].(map[int]any)[3].(int64); nulls != int64(rows-present) {
-				t.Errorf("%s: %d nulls, %d in the statistics", name, rows-present, nulls)
+			if nulls := chunk[12].(map[int]any)[3].(int64); nulls != int64(entries-present) {
+				t.Errorf("%s: %d nulls, %d in the statistics", name, entries-present, nulls)
 			}
 			var values []string
 			if h[5].(map[int]any)[2].(int64) == 5 {
@@ -230,12 +318,10 @@ func readParquet(t testing.TB, file []byte) (names []string, columns map[string]
 			if len(values) != present {
 				t.Fatalf("%s: %d values of %d", name, len(values), present)
 			}
-			for _, l := range levels {
-				v := ""
-				if l == 1 {
-					v, values = values[0], values[1:]
-				}
-				columns[name] = append(columns[name], v)
+			before := len(columns[name])
+			columns[name] = leaf.appendRows(columns[name], values, repeated, defined)
+			if n := len(columns[name]) - before; n != rows {
+				t.Errorf("%s: %d rows of %d", name, n, rows)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 	return writeLines(ctx, out, src, n, opt, func() []byte { return head }, nothing, func() lines {
 		worker := t
 		worker.clock.Separator = ' '
-		worker.brief.cells = make([]txtBriefCells, briefPlaces)
+		worker.brief.cells = new([briefPlaces]txtBriefCells)
 		return lines{worker.append, worker.appendBriefs}
 	})
 }
@@ -261,7 +261,11 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	} else {
 		dst = t.appendThread(dst, r, th)
 	}
-	dst = t.appendDuration(dst, r.Duration, r.Bound)
+	if r.Pending {
+		dst = append(appendBlanks(dst, durationWidth-1), "\u2026  "...)
+	} else {
+		dst = t.appendDuration(dst, r.Duration, r.Bound)
+	}
 
 	m := t.recent.at(r.Address)
 	if !m.names.are(r) {

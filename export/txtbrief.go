@@ -15,7 +15,7 @@ const (
 type txtBrief struct {
 	head    briefHead
 	threads [16]txtBriefThread
-	cells   []txtBriefCells
+	cells   *[briefPlaces]txtBriefCells
 	row     rows.Row
 }
 
@@ -45,7 +45,7 @@ func (t *txtLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
 			dst = t.append(dst, &list.Whole[r.Whole-1])
 			continue
 		}
-		m := &b.cells[r.Number%uint32(len(b.cells))]
+		m := &b.cells[r.Number%briefPlaces]
 		if m.place != r.Place {
 			t.setBriefCells(m, r.Place)
 		}
@@ -58,7 +58,7 @@ func (t *txtLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
 			list.Row(&b.row, i)
 			text := t.appendHead(nil, &b.row)
 			if h.n = 0; t.head.ok {
-				h.set(text, &b.row, t.head.low, t.head.fraction+t.digits)
+				h.set(text, &b.row, t.head.low, t.head.fraction+t.digits, t.digits)
 			}
 		}
 		indent := int(r.Depth) * indentWidth
@@ -73,7 +73,11 @@ func (t *txtLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
 		at := h.n
 		*(*[briefThread]byte)(line[at:]) = th.text
 		at += th.n
-		putDuration((*[durationWidth + 2]byte)(line[at:]), uint32(r.Duration))
+		if t.digits == 9 {
+			putDuration((*[durationWidth + 2]byte)(line[at:]), uint32(r.Duration))
+		} else {
+			putMilliseconds((*[durationWidth + 2]byte)(line[at:]), uint32(r.Duration))
+		}
 		at += durationWidth + 2
 		call := line[at:]
 		call = call[:callWidth+briefTail]

@@ -395,7 +395,9 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestLooks(t *testing.T) {
-	for _, s := range []string{HeaderLine, "0x400000 0x10000 a.exe\n", "2026-11-21 11:22:33\n1\n0x400000 0x10000 a.exe\n"} {
+	cut := strings.Repeat("0x400000 0x10000 a.exe\n", 200) + "0x500"
+	ambiguous := "0x02000000 0x00400000 a.exe\n" // only the log can say which of the two is the base
+	for _, s := range []string{HeaderLine, "0x400000 0x10000 a.exe\n", "2026-11-21 11:22:33\n1\n0x400000 0x10000 a.exe\n", cut, ambiguous} {
 		if !Looks([]byte(s)) {
 			t.Errorf("%q does not look like a modules file", s)
 		}

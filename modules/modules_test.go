@@ -42,6 +42,8 @@ func TestIdentity(t *testing.T) {
 		{"another PDB, same timestamp", Identity{PDB: g, Timestamp: 5}, Identity{PDB: h, Timestamp: 5}, Different},
 		{"same build-id", Identity{BuildID: "ab"}, Identity{BuildID: "ab"}, Same},
 		{"another build-id", Identity{BuildID: "ab"}, Identity{BuildID: "abc"}, Different},
+		{"build-id that a GUID had room for", Identity{BuildID: "0123456789abcdefghij"}, Identity{BuildID: "0123456789abcdef"}, Same},
+		{"another build-id that a GUID had room for", Identity{BuildID: "0123456789abcdefghij"}, Identity{BuildID: "0123456789abcdeX"}, Different},
 		{"PDB against build-id", Identity{PDB: g}, Identity{BuildID: "ab"}, Unknown},
 		{"timestamp and size", Identity{Timestamp: 5, ImageSize: 9}, Identity{Timestamp: 5, ImageSize: 9}, Same},
 		{"timestamp, one size unknown", Identity{Timestamp: 5}, Identity{Timestamp: 5, ImageSize: 9}, Same},

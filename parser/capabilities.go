@@ -177,27 +177,27 @@ type WayTeller interface {
 	Ways() (ways []string, late bool)
 }
 
-// A ThreadedLog is a log that can give the events of each thread by themselves, which takes
-// less than to put those of all threads in order.
+// A ThreadedLog is a log that can give the calls of each thread by themselves, which takes
+// less than to put the events of all threads in order.
 type ThreadedLog interface {
-	// ReadThreads returns a reader of the events from a record on, nil where they are not
+	// ReadThreads returns a reader of the calls from a record on, nil where they are not
 	// to be had that way. It is not safe for concurrent use.
 	ReadThreads(from int64) ThreadReader
 }
 
-// A ThreadReader reads the events of threads. What its methods return is valid until the next
+// A ThreadReader reads the calls of threads. What its methods return is valid until the next
 // call of Next.
 type ThreadReader interface {
-	// Next reads the next n events. It is not ok, and gives nothing, where there is
+	// Next goes over the next n events. It is not ok, and gives nothing, where there is
 	// anything among them but enters and leaves, each leave of its thread's innermost call,
 	// or where they cannot be read; ReadEvents says more of these. Threads are in the order
 	// of their first events.
-	Next(n int) (threads []ThreadEvents, ok bool)
-	// Row says how many of the n events come before event i of a thread, an index into what
-	// Next returned.
-	Row(thread, i int) int
-	// Address returns an address that events have.
-	Address(number uint32) (address uint64, space uint16)
+	Next(n int) (threads []ThreadCalls, ok bool)
+	// Row says how many of the n events come before an event of a thread, an index into what
+	// Next returned, by the event's number.
+	Row(thread int, number uint32) int
+	// Address returns an address that calls have.
+	Address(number uint16) (address uint64, space uint16)
 }
 
 // An UntimedReader is a log that reads events sooner where their times are not wanted.
@@ -206,17 +206,37 @@ type UntimedReader interface {
 	ReadUntimed(dst []Event, from int64) (int, error)
 }
 
-// ThreadEvents are events of one thread.
-type ThreadEvents struct {
+// ThreadCalls are what some events of a thread come to. The events of a thread that a reader goes over have numbers from 1 on.
+type ThreadCalls struct {
 	Thread uint32
-	Events []ThreadEvent
+	// First is the number of the first event, End is behind that of the last one. Both have a time in nanoseconds.
+	First, End          uint32
+	FirstTime, LastTime int64
+	// Depth is how many calls were open before the first event.
+	Depth int32
+	// Ended are the calls that end, in that order, Open those that are entered and stay open, outermost first.
+	Ended, Open []ThreadCall
+	// New are the calls, among both, that are the thread's first of their address.
+	New []NewAddress
 }
 
-// A ThreadEvent is an Event of a known thread; its address and space have a number.
-type ThreadEvent struct {
-	Time    int64
-	Address uint32
-	Kind    Kind
+// A ThreadCall is a call of a known thread; its address and space have a number.
+type ThreadCall struct {
+	// EnterTime and LeaveTime are in nanoseconds. Of a call that was entered before the first event of ThreadCalls EnterTime has
+	// no meaning.
+	EnterTime, LeaveTime int64
+	// Enter and Leave are the numbers of its events, 0 for those that the reader has not gone over.
+	Enter, Leave uint32
+	Depth        int32
+	Address      uint16
+	// Recursive says that another call of the address is around it, of those that the reader has seen entered.
+	Recursive bool
+}
+
+// A NewAddress is the number of an address and that of the event that enters its first call.
+type NewAddress struct {
+	Address uint16
+	Enter   uint32
 }
 
 // A Stacker is a log whose threads may have several stacks of calls, those of

@@ -220,9 +220,9 @@ type Format struct {
 	Open func(ctx context.Context, path string, opt Options, p Progress) (Log, error)
 	// OpenHead, if not nil, opens the beginning of a log that takes long to open: some
 	// of its first records, about as many as are wanted, as a log that does not grow. What
-	// Info and Capabilities say of it is of no worth, but for CallEnder; what only the whole
-	// log would tell (run, modules, wall clock of a classic log) is not known of it. It
-	// returns nil where the first records are not to be had before the others.
+	// Info and Capabilities say of it is of no worth, but for CallEnder and the one run of Info. Of a classic log
+	// run, modules and wall clock are what the beginning and samples of the rest say, which the
+	// whole log may contradict. It returns nil where the first records are not to be had before the others.
 	OpenHead func(ctx context.Context, path string, opt Options, records int64) (Log, error)
 }
 

@@ -4,8 +4,8 @@
 #	scripts/bench.sh [REGEXP|recorder|readers|symbolizers|window]
 #	scripts/bench.sh compare OLD [NEW]
 #
-# First the recorder is compared with others (scripts/bench-recorder.sh), crashes (scripts/bench-crash.sh) and
-# records a real program (scripts/bench/real-program.sh), then logparse is
+# First the recorder is compared with others (scripts/bench-recorder.sh), takes values (scripts/bench/value-cost.sh), crashes
+# (scripts/bench-crash.sh) and records a real program (scripts/bench/real-program.sh), then logparse is
 # compared with uftrace in reading what was recorded (scripts/bench/readers.sh),
 # opens large logs (scripts/bench/opening.sh, scripts/bench/memory.sh), filters by values of calls
 # (scripts/bench/values.sh) and is compared with
@@ -27,7 +27,7 @@ export CGO_ENABLED=0
 	echo "$(go env GOVERSION), $(nproc) cores, $(uname -sr), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1), load $(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null)"
 	status=0
 	scripts=()
-	case $which in "" | recorder) scripts+=(bench-recorder.sh bench-crash.sh bench/real-program.sh) ;; esac
+	case $which in "" | recorder) scripts+=(bench-recorder.sh bench/value-cost.sh bench-crash.sh bench/real-program.sh) ;; esac
 	case $which in "" | readers) scripts+=(bench/readers.sh bench/opening.sh bench/memory.sh bench/values.sh) ;; esac
 	case $which in "" | symbolizers) scripts+=(bench/symbolizers.sh) ;; esac
 	for script in "${scripts[@]}"; do

@@ -66,6 +66,10 @@ type Symbol struct {
 	// Aliases are other procedures that start at Start (folded functions).
 	Aliases []string
 	Kind    Kind
+	// Printable says that the texts of all frames are known to be printable
+	// ASCII, because the table looks at each of its texts once. Who changes
+	// them sets it to false.
+	Printable bool
 }
 
 // Outermost returns the frame of the containing procedure.

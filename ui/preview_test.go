@@ -26,6 +26,9 @@ func TestPreview(t *testing.T) {
 	if r.body.Objects[0] == r.start.Content || r.table.rows.Len() != 300 || r.status.counts.Text != "First rows of a.dat, which is being opened" {
 		t.Fatalf("%d rows are shown, the status bar says %q", r.table.rows.Len(), r.status.counts.Text)
 	}
+	if !r.status.work.Visible() {
+		t.Error("nothing says that the other rows are being read")
+	}
 	g.SetCurrent(120)
 	g.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, -60)})
 	top := g.Top()

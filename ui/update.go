@@ -36,8 +36,12 @@ func (w *workspace) update(what control.Change) {
 		w.bar.show(s)
 		w.status.showCounts(s)
 	}
-	if what&(control.ChangeProgress|control.ChangeInputs) != 0 {
-		w.status.showWork(s.Work)
+	if what&(control.ChangeProgress|control.ChangeInputs|control.ChangeSource) != 0 {
+		work := s.Work
+		if s.Preview && work.Title != "" {
+			work.Slow = true // who sees the first rows only is told at once that there are more to come
+		}
+		w.status.showWork(work)
 		if !s.Opened {
 			w.status.showCounts(s)
 			w.start.ShowWork(s.Opening, s.Work)

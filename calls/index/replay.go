@@ -30,6 +30,7 @@ type replay struct {
 	recent []recentAddress
 	// changed says that the log has other records than the index was made of.
 	changed bool
+	lanes   [maxLanes]lane
 }
 
 // A replayThread is a thread in a replay.
@@ -361,6 +362,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	// Differences of times that do not fit are not for pair.
 	fits := s.FirstTime > s.LastTime || uint64(s.LastTime)-uint64(s.FirstTime) <= math.MaxInt64
 	fast := fits && !r.insides && !r.selves
+	lanes := fast && r.pairs && r.stacks == nil && want&Threads == 0 && r.haveLanes()
 	exceptions := c.exceptionsOf(k)
 	run, _ := l.Position(b.First)
 	next := firstRow(exceptions)
@@ -397,7 +399,12 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 			r.unpaired(b, i, calls.Damaged)
 			continue
 		}
-		if fast && int32(i) != next {
+		if lanes && int32(i) != next {
+			if stop := r.pairLanes(b, events, i, int(min(int64(n), ends, int64(next))), open); stop > i {
+				i = stop - 1
+				continue
+			}
+		} else if fast && int32(i) != next {
 			stop := r.pair(b, th, events, i, int(min(int64(n), ends, int64(next))), open)
 			if want&Threads != 0 {
 				slots := b.Thread[i:stop]

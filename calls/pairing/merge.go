@@ -331,7 +331,7 @@ func (m *merge) finish() {
 		to.strand = uint32(c.lookup(th.id))
 	}
 	for i := range p.stats {
-		sum := p.stats[i].sum(p.octaves)
+		sum := p.stats[i].sum(&p.histograms)
 		c.store.AddSum(p.stats[i].number, &sum)
 	}
 	for anomaly, n := range p.anomalies {
@@ -387,7 +387,7 @@ func (s *Sequential) restack(p *Segment, th, m *Thread, records int64, resolve f
 		m.below = d
 		ci := s.statsOfNode(m, n)
 		s.touch(ci)
-		s.stats[ci].close(&s.octaves, d, n.Children)
+		s.stats[ci].close(&s.histograms, d, n.Children)
 	}
 	if th.top&outsideBit != 0 {
 		m.below += th.rest + th.below

@@ -39,12 +39,12 @@ type pairer struct {
 	stats     []addressStats
 	byAddress hash.Table
 	// functions has the functions of stats + 1, 0 for not asked yet.
-	functions []uint64
-	dirty     []uint32 // stats with something that the store lacks, in a Sequential
-	octaves   []octaveCounts
-	recent    [recentLen]*Thread
-	anomalies [calls.NoEnter + 1]int64
-	position  bool // a leave was matched by position alone
+	functions  []uint64
+	dirty      []uint32 // stats with something that the store lacks, in a Sequential
+	histograms histograms
+	recent     [recentLen]*Thread
+	anomalies  [calls.NoEnter + 1]int64
+	position   bool // a leave was matched by position alone
 
 	// The current block, if begun, and its number counted from 1.
 	begun      bool
@@ -230,7 +230,7 @@ type damagedRow struct {
 }
 
 func newPairer(s storage, bottom uint32, names *Names, exact bool, stacker parser.Stacker) pairer {
-	return pairer{storage: s, bottom: bottom, names: names, exact: exact, stacker: stacker, byID: hash.New(), byAddress: hash.New(), octaves: make([]octaveCounts, 1)}
+	return pairer{storage: s, bottom: bottom, names: names, exact: exact, stacker: stacker, byID: hash.New(), byAddress: hash.New(), histograms: newHistograms()}
 }
 
 // function returns the function of an address.
@@ -467,10 +467,10 @@ func (p *pairer) fastPath(th *Thread, events []parser.Event, row uint32) int {
 				} else if c.pending != uint32(len(th.pending)) {
 					p.addBoundaryTime(th, f.stats, d)
 				}
-				if o, step := calls.BucketOf(d); o < nearOctaves && c.near[o] != noOctave {
-					p.octaves[c.near[o]].counts[step]++
+				if o, step := calls.BucketOf(d); o < nearOctaves && c.near != 0 {
+					p.histograms.near[c.near-1][o][step]++
 				} else {
-					c.count(&p.octaves, d)
+					p.histograms.count(c, d)
 				}
 				stack[sp-1].children += d
 				if d >= p.longer {

@@ -233,7 +233,7 @@ func (p *pairer) closeTop(th *Thread, at int64, row uint32, m calls.Anomaly) {
 	p.summary.MaxDuration = max(p.summary.MaxDuration, d)
 	p.touch(i)
 	c := &p.stats[i]
-	c.close(&p.octaves, d, children)
+	c.close(&p.histograms, d, children)
 	if c.open == 0 && c.pending != uint32(len(th.pending)) {
 		p.addBoundaryTime(th, i, d)
 	}

@@ -31,6 +31,8 @@ type Segment struct {
 	// where there are any.
 	seen  []uint64
 	words []uint32
+	// inner is the time spent in calls by depth, of those whose caller has not ended. Between threads it is 0.
+	inner []int64
 }
 
 // NewSegment returns a Segment that s can take over. It may be used while s goes on.
@@ -146,11 +148,13 @@ func (p *Segment) resume(th *Thread, e *parser.Event, row uint32) {
 func (p *Segment) reset() {
 	old := p.pairer
 	p.pairer = pairer{storage: p, bottom: outsideBit, names: old.names, stacker: old.stacker, strands: old.strands[:0], owners: old.owners[:0], exact: old.exact, events: old.events, byID: old.byID, byAddress: old.byAddress,
-		stats: old.stats[:0], functions: old.functions[:0], octaves: old.octaves[:1], boundaryTimes: old.boundaryTimes[:0],
+		stats: old.stats[:0], functions: old.functions[:0], histograms: old.histograms, boundaryTimes: old.boundaryTimes[:0],
 		active: old.active[:0], inBlock: old.inBlock[:0], left: old.left[:0], stacks: old.stacks}
 	p.nodes, p.closed, p.blocks, p.appeared = p.nodes[:0], p.closed[:0], p.blocks[:0], p.appeared[:0]
 	p.byID.Reset(len(old.strands))
 	p.byAddress.Reset(len(old.stats))
+	p.histograms.reset()
+	clear(p.inner)
 }
 
 // A segmentBlock is a block of a segment. Its exceptions lack those that depend on the

@@ -212,7 +212,7 @@ func (s *Sequential) AddSums() {
 	kept := s.dirty[:0]
 	for _, i := range s.dirty {
 		l := &s.stats[i]
-		sum := l.sum(s.octaves)
+		sum := l.sum(&s.histograms)
 		s.store.AddSum(l.number, &sum)
 		l.clear()
 		// An address that is on a stack may be added to without being touched.
@@ -224,7 +224,7 @@ func (s *Sequential) AddSums() {
 		}
 	}
 	s.dirty = kept
-	s.octaves = s.octaves[:1]
+	s.histograms.reset()
 }
 
 // prune forgets the statistics of addresses that are on no stack when there are many; the

@@ -7,8 +7,8 @@ import (
 	"logparser/calls"
 )
 
-// An addressStats is an address on a thread, with the sums of its calls: three cache lines of
-// 64 bytes, of which a call needs two.
+// An addressStats is an address on a thread, with the sums of its calls: two cache lines of
+// 64 bytes, of which an enter needs the first.
 type addressStats struct {
 	address uint64
 	// key is the thread and the space.
@@ -18,17 +18,15 @@ type addressStats struct {
 	open       uint32
 	block      uint32 // the last in which it was seen
 	time, self int64
-	max, min   int64
-
 	// pending is how many pending leaves the thread had when time was
 	// last added but for recursive.
 	pending uint32
+	// near is 1 + where its counts of the first octaves are, octaves where those of others are, noOctave for none.
+	near, octaves uint32
 	// zeros are further timed calls, which took no time.
-	zeros   uint32
-	octaves uint32
-	// near are the counts of the first octaves, noOctave for none.
-	near [nearOctaves]uint32
+	zeros uint32
 
+	max, min  int64
 	recursive int64
 	number    uint32
 	// other is the number of its records besides calls, timed and zeros.
@@ -36,7 +34,7 @@ type addressStats struct {
 	touched bool
 	// absent says that the address must not be open at the segment's start.
 	absent bool
-	_      [46]byte
+	_      [30]byte
 }
 
 // add counts a call that took some time.
@@ -48,19 +46,18 @@ func (c *addressStats) add(d, children int64) {
 }
 
 // close counts a call that was closed by an event of another address, or is a node.
-func (c *addressStats) close(octaves *[]octaveCounts, d, children int64) {
+func (c *addressStats) close(h *histograms, d, children int64) {
 	c.other--
 	c.add(d, children)
 	if c.open > 0 {
 		c.recursive += d
 	}
-	c.count(octaves, d)
+	h.count(c, d)
 }
 
 // clear forgets what was counted.
 func (c *addressStats) clear() {
-	c.calls, c.timed, c.zeros, c.other, c.octaves = 0, 0, 0, 0, noOctave
-	c.near = [nearOctaves]uint32{}
+	c.calls, c.timed, c.zeros, c.other, c.near, c.octaves = 0, 0, 0, 0, 0, noOctave
 	c.time, c.self, c.recursive, c.max, c.min = 0, 0, 0, 0, math.MaxInt64
 }
 
@@ -74,36 +71,50 @@ type octaveCounts struct {
 	counts [calls.HistogramSteps]uint32
 }
 
-// nearOctaves are those that the statistics of an address find at once: up to 64 us.
-const nearOctaves = 13
-
-// count counts a duration in the histogram of an address.
-func (c *addressStats) count(list *[]octaveCounts, d int64) {
-	o, step := calls.BucketOf(d)
-	if o < nearOctaves {
-		i := c.near[o]
-		if i == noOctave {
-			i = c.addOctave(list, uint32(o))
-			c.near[o] = i
-		}
-		(*list)[i].counts[step]++
-		return
-	}
-	i := c.octaves
-	for i != noOctave && (*list)[i].octave != uint32(o) {
-		i = (*list)[i].next
-	}
-	if i == noOctave {
-		i = c.addOctave(list, uint32(o))
-	}
-	(*list)[i].counts[step]++
+// histograms are the counts of all addresses.
+type histograms struct {
+	near    []nearCounts
+	octaves []octaveCounts
 }
 
-func (c *addressStats) addOctave(list *[]octaveCounts, octave uint32) uint32 {
-	i := uint32(len(*list))
-	*list = append(*list, octaveCounts{next: c.octaves, octave: octave})
-	c.octaves = i
-	return i
+// nearCounts are the counts of the first octaves of an address, each of which is one cache line.
+type nearCounts [nearOctaves][calls.HistogramSteps]uint32
+
+const (
+	// nearOctaves are those that the statistics of an address find at once: up to 64 us.
+	nearOctaves = 13
+	// mostNear is how many addresses have such counts, so that those of many rare ones take little memory.
+	mostNear = 1 << 12
+)
+
+func newHistograms() histograms { return histograms{octaves: make([]octaveCounts, 1)} }
+
+// reset forgets all counts.
+func (h *histograms) reset() { h.near, h.octaves = h.near[:0], h.octaves[:1] }
+
+// count counts a duration of an address.
+func (h *histograms) count(c *addressStats, d int64) {
+	o, step := calls.BucketOf(d)
+	if o < nearOctaves {
+		if c.near == 0 && len(h.near) < mostNear {
+			h.near = append(h.near, nearCounts{})
+			c.near = uint32(len(h.near))
+		}
+		if c.near != 0 {
+			h.near[c.near-1][o][step]++
+			return
+		}
+	}
+	i := c.octaves
+	for i != noOctave && h.octaves[i].octave != uint32(o) {
+		i = h.octaves[i].next
+	}
+	if i == noOctave {
+		i = uint32(len(h.octaves))
+		h.octaves = append(h.octaves, octaveCounts{next: c.octaves, octave: uint32(o)})
+		c.octaves = i
+	}
+	h.octaves[i].counts[step]++
 }
 
 // A Sum is what the calls of an address come to that a [Store] has not been told of. Times
@@ -119,16 +130,24 @@ type Sum struct {
 	// none.
 	Min, Max int64
 
-	octaves []octaveCounts
-	first   uint32
+	counts        *histograms
+	near, octaves uint32
 }
 
 // Octaves returns the histogram of the timed calls: how many fall into the buckets of each of
 // its octaves.
 func (s *Sum) Octaves() iter.Seq2[uint32, *[calls.HistogramSteps]uint32] {
 	return func(yield func(uint32, *[calls.HistogramSteps]uint32) bool) {
-		for i := s.first; i != noOctave; i = s.octaves[i].next {
-			if o := &s.octaves[i]; !yield(o.octave, &o.counts) {
+		if s.near != 0 {
+			near := &s.counts.near[s.near-1]
+			for o := range near {
+				if near[o] != ([calls.HistogramSteps]uint32{}) && !yield(uint32(o), &near[o]) {
+					return
+				}
+			}
+		}
+		for i := s.octaves; i != noOctave; i = s.counts.octaves[i].next {
+			if o := &s.counts.octaves[i]; !yield(o.octave, &o.counts) {
 				return
 			}
 		}
@@ -136,9 +155,9 @@ func (s *Sum) Octaves() iter.Seq2[uint32, *[calls.HistogramSteps]uint32] {
 }
 
 // sum returns the sum of an address.
-func (c *addressStats) sum(octaves []octaveCounts) Sum {
+func (c *addressStats) sum(h *histograms) Sum {
 	return Sum{
 		Records: int64(c.calls) + int64(c.timed) + int64(c.zeros) + int64(c.other), Calls: int64(c.calls), Timed: int64(c.timed), Zeros: int64(c.zeros),
-		Time: c.time, Self: c.self, Recursive: c.recursive, Min: c.min, Max: c.max, octaves: octaves, first: c.octaves,
+		Time: c.time, Self: c.self, Recursive: c.recursive, Min: c.min, Max: c.max, counts: h, near: c.near, octaves: c.octaves,
 	}
 }

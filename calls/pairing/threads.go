@@ -12,7 +12,8 @@ import (
 )
 
 // Segments of a log that is a [parser.ThreadedLog] are paired block by block, thread by
-// thread: a thread's stack and its statistics stay at hand, and nobody has to put the events
+// thread, and the log says which call a leave ends: calls that are entered and left in the block are only summed up.
+// A thread's statistics stay at hand, and nobody has to put the events
 // of several threads in order. What needs a row (a call that is open at the block's end, one
 // of the longest, an address that is new) asks for it.
 
@@ -26,9 +27,9 @@ func (p *Segment) pairThreads(r parser.ThreadReader) bool {
 	p.beginBlock()
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for k := range threads {
-		events := threads[k].Events
-		first, last = min(first, events[0].Time), max(last, events[len(events)-1].Time)
-		p.pairThread(r, k, &threads[k])
+		t := &threads[k]
+		first, last = min(first, t.FirstTime), max(last, t.LastTime)
+		p.pairThread(r, k, t)
 		if p.failed {
 			break
 		}
@@ -47,126 +48,168 @@ func (p *Segment) pairThreads(r parser.ThreadReader) bool {
 	return true
 }
 
-// pairThread pairs the events that a thread has in the block.
-func (p *Segment) pairThread(r parser.ThreadReader, k int, t *parser.ThreadEvents) {
+// A threadBlock is what a thread has in a block.
+type threadBlock struct {
+	*parser.ThreadCalls
+	th *Thread
+	r  parser.ThreadReader
+	k  int // of the thread in the reader
+	// base is what the depths of calls are more than those of the Segment.
+	base int32
+	// longest has numbers of events as rows.
+	longest Longest
+}
+
+// row returns the row in the block of the event of a number.
+func (b *threadBlock) row(number uint32) uint32 { return uint32(b.r.Row(b.k, number)) }
+
+// pairThread pairs the calls that a thread has in the block.
+func (p *Segment) pairThread(r parser.ThreadReader, k int, t *parser.ThreadCalls) {
 	th := p.thread(t.Thread)
+	b := threadBlock{ThreadCalls: t, th: th, r: r, k: k, base: t.Depth - th.depth}
+	for _, n := range t.New {
+		p.appears = p.row0(b.row(n.Enter))
+		p.numbered(&b, n.Address)
+	}
+	p.appears = p.first
+	before, depth := th.records, t.Depth
 	for i := 0; ; i++ {
-		i += p.threadPath(th, r, k, t.Events, i)
-		if i == len(t.Events) {
+		i += p.sumCalls(&b, t.Ended[i:])
+		if i == len(t.Ended) {
 			break
 		}
-		e := &t.Events[i]
-		address, space := r.Address(e.Address)
-		row := uint32(r.Row(k, i))
-		p.appears = p.row0(row)
-		if e.Kind == parser.Enter {
-			// Its address is new on the thread.
-			if n := int(e.Address) + 1; n > len(th.numbered) {
-				th.numbered = append(th.numbered, make([]uint32, n-len(th.numbered))...)
-			}
-			th.numbered[e.Address] = 1 + p.statsOf(th, space, address)
-			for len(p.seen)*64 < len(p.stats) {
-				p.seen = append(p.seen, 0)
-			}
-			i--
-			continue
-		}
-		p.slowPath(th, &parser.Event{Address: address, Time: e.Time, Thread: t.Thread, Space: space, Kind: e.Kind}, row)
+		// The call was entered before the block.
+		c := &t.Ended[i]
+		th.below += p.takeInner(c.Depth + 1)
+		depth = c.Depth
+		th.records = before + int64(c.Leave-t.First)
+		address, space := r.Address(c.Address)
+		p.slowPath(th, &parser.Event{Address: address, Time: c.LeaveTime, Thread: t.Thread, Space: space, Kind: parser.Leave}, b.row(c.Leave))
 		if p.failed {
 			return
 		}
 	}
-	for i := range th.frames {
-		th.frames[i].row = uint32(r.Row(k, int(th.frames[i].row)))
+	th.below += p.takeInner(depth)
+	for i := range t.Open {
+		c := &t.Open[i]
+		s := p.numbered(&b, c.Address)
+		p.see(s)
+		u := &p.stats[s]
+		u.calls++
+		u.open++
+		p.push(th, frame{time: c.EnterTime, children: p.takeInner(c.Depth + 1), ordinal: before + 1 + int64(c.Enter-t.First), row: b.row(c.Enter), stats: s})
+		th.most = max(th.most, c.Depth-b.base)
+	}
+	th.records = before + int64(t.End-t.First)
+	for i := range b.longest {
+		if l := &b.longest[i]; l.Duration() >= p.longer {
+			f := frame{time: l.EnterTime, row: b.row(uint32(l.Enter)), stats: l.Address}
+			p.long(th, &f, b.row(uint32(l.Leave)), l.LeaveTime, l.Depth)
+		}
 	}
 }
 
-// threadPath is fastPath for the events of the block's thread k from number from on, which
-// are those of its stack alone: a leave closes its top. The rows of frames are numbers of
-// events until the thread is done.
-func (p *Segment) threadPath(th *Thread, r parser.ThreadReader, thread int, events []parser.ThreadEvent, from int) int {
-	if len(th.stack) == 0 {
-		p.grow(th)
+// takeInner returns the time that was spent in calls of a depth since it was asked for last, or their caller was entered.
+func (p *Segment) takeInner(depth int32) (ns int64) {
+	if int(depth) < len(p.inner) {
+		ns, p.inner[depth] = p.inner[depth], 0
 	}
+	return ns
+}
+
+// numbered returns the statistics of an address that a reader has a number for.
+func (p *Segment) numbered(b *threadBlock, number uint16) uint32 {
+	th := b.th
+	if n := int(number) + 1; n > len(th.numbered) {
+		th.numbered = append(th.numbered, make([]uint32, n-len(th.numbered))...)
+	}
+	i := &th.numbered[number]
+	if *i == 0 {
+		address, space := b.r.Address(number)
+		*i = 1 + p.statsOf(th, space, address)
+		for len(p.seen)*64 < len(p.stats) {
+			p.seen = append(p.seen, 0)
+		}
+	}
+	return *i - 1
+}
+
+// sumCalls adds calls to the statistics until one was entered before the block, and returns how many.
+func (p *Segment) sumCalls(b *threadBlock, ended []parser.ThreadCall) int {
 	var (
+		th       = b.th
+		first    = b.First
 		numbered = th.numbered
-		stack    = th.stack
-		sp       = len(th.frames) + 1
-		deepest  = sp
-		records  = th.records + 1 - int64(from)
 		stats    = p.stats
-		seen     = p.seen
 		pending  = uint32(len(th.pending))
+		inner    = p.inner
+		seen     = p.seen
+		near     = p.histograms.near
+		longer   = max(p.longer, b.longest.Least())
 		longest  = p.summary.MaxDuration
-		longer   = p.longer
-		octaves  = p.octaves
+		deepest  = int32(math.MinInt32)
 		k        int
 	)
-	stack[0] = frame{row: noRow}
-	for k = from; k < len(events); k++ {
-		e := &events[k]
-		if e.Kind == parser.Enter {
-			if int(e.Address) >= len(numbered) {
-				break
-			}
-			i := numbered[e.Address] - 1
-			if int(i) >= len(stats) {
-				break
-			}
-			// Whether it was seen in the block before cannot be predicted.
-			w := &seen[i/64]
-			if *w == 0 {
-				p.words = append(p.words, i/64)
-			}
-			*w |= 1 << (i % 64)
-			c := &stats[i]
-			c.calls++
-			c.open++
-			if sp == len(stack) {
-				stack = p.growPath(th, stack)
-			}
-			f := &stack[sp]
-			f.time, f.children, f.ordinal, f.row, f.stats = e.Time, 0, records+int64(k), uint32(k), i
-			sp++
-			deepest = max(deepest, sp)
-			continue
-		}
-		f := &stack[sp-1]
-		if f.row >= noRow {
+	for k = 0; k < len(ended); k++ {
+		c := &ended[k]
+		if c.Enter < first {
 			break
 		}
-		sp--
-		c := &stats[f.stats]
-		c.open--
-		if e.Time <= f.time {
-			c.zeros++
+		i := uint32(0)
+		if int(c.Address) < len(numbered) {
+			i = numbered[c.Address]
+		}
+		if i--; int(i) >= len(stats) {
+			i = p.numbered(b, c.Address)
+			numbered, stats, seen = th.numbered, p.stats, p.seen
+		}
+		// Whether it was seen in the block before cannot be predicted.
+		w := &seen[i/64]
+		if *w == 0 {
+			p.words = append(p.words, i/64)
+		}
+		*w |= 1 << (i % 64)
+		u := &stats[i]
+		u.calls++
+		deepest = max(deepest, c.Depth)
+		if int(c.Depth)+2 > len(inner) {
+			inner = append(inner, make([]int64, int(c.Depth)+2)...)
+			p.inner = inner
+		}
+		at := inner[c.Depth:][:2]
+		children := at[1]
+		at[1] = 0
+		// Most calls of a log whose clock is coarse take no time.
+		if c.LeaveTime <= c.EnterTime {
+			u.zeros++
 			continue
 		}
-		d := calls.Elapsed(f.time, e.Time)
-		c.add(d, f.children)
-		if c.open > 0 {
-			c.recursive += d
-		} else if c.pending != pending {
-			p.addBoundaryTime(th, f.stats, d)
+		d := calls.Elapsed(c.EnterTime, c.LeaveTime)
+		at[0] += d
+		u.add(d, children)
+		if c.Recursive || u.open > 0 {
+			u.recursive += d
+		} else if u.pending != pending {
+			p.addBoundaryTime(th, i, d)
 		}
-		if o, step := calls.BucketOf(d); o < nearOctaves && c.near[o] != noOctave {
-			octaves[c.near[o]].counts[step]++
+		if o, step := calls.BucketOf(d); o < nearOctaves && u.near != 0 {
+			near[u.near-1][o][step]++
 		} else {
-			c.count(&p.octaves, d)
-			octaves = p.octaves
+			p.histograms.count(u, d)
+			near = p.histograms.near
 		}
-		stack[sp-1].children += d
 		if d >= longer {
-			call := *f
-			call.row = uint32(r.Row(thread, int(f.row)))
-			p.long(th, &call, uint32(r.Row(thread, k)), e.Time, th.depth+int32(sp)-1)
-			longer = p.longer
+			b.longest.Add(Long{Enter: int64(c.Enter), Leave: int64(c.Leave), EnterTime: c.EnterTime, LeaveTime: c.LeaveTime,
+				Address: i, Depth: c.Depth - b.base})
+			longer = max(longer, b.longest.Least())
 		}
 		longest = max(longest, d)
 	}
-	th.endPath(stack, sp, deepest, k-from)
+	if k > 0 {
+		th.most = max(th.most, deepest-b.base)
+	}
 	p.summary.MaxDuration = longest
-	return k - from
+	return k
 }
 
 // byAppearance returns the statistics in the order in which their addresses appear.

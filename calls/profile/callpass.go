@@ -92,17 +92,26 @@ func newCallPass(src *index.Index, where query.Predicate, g groups, progress par
 // A variable for tests.
 var rowCost = int64(5)
 
-// narrowed returns the predicate to sum up by, nil where all rows pass by what is known of blocks. Few
+// narrowed returns the predicate to sum up by, nil where all enters pass by what is known of addresses and blocks. Few
 // says that so few may pass that to read these takes less than a pass over all calls.
 func narrowed(src *index.Index, where query.Predicate) (p query.Predicate, few bool) {
 	if where == nil {
 		return nil, false
 	}
 	most, least := query.Candidates(src, where)
-	if least == src.Len() {
+	if least == src.Len() || hasAll(src, where) {
 		return nil, false
 	}
 	return where, most*rowCost < src.Len()
+}
+
+// hasAll reports whether enters of all addresses pass.
+func hasAll(src *index.Index, where query.Predicate) bool {
+	has, ok := query.EnterAddresses(where)
+	for i, n := 0, src.AddressTable().Len(); ok && i < n; i++ {
+		ok = has(uint32(i))
+	}
+	return ok
 }
 
 // run goes over the calls. It is not ok, without an error, where there is something among them

@@ -9,6 +9,7 @@ import (
 	"logparser/calls/index"
 	"logparser/calls/indexcache"
 	"logparser/calls/internal/logtest"
+	"logparser/calls/query"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -73,6 +74,12 @@ func TestKeptTree(t *testing.T) {
 			}
 		}
 		x = keep()
+		// What all enters pass is no filter.
+		filtered := o
+		filtered.Where = query.OfKind(parser.Enter)
+		if again, read := tree(x, filtered); read || !reflect.DeepEqual(again, made) {
+			t.Fatalf("seed %d: the tree of all enters is another one, or was not taken (%v)", seed, read)
+		}
 		if o.MaxNodes == 0 {
 			// The other way round it is another tree.
 			checkTree(t, src, x, logtest.Expected{Pass: func(int64) bool { return true }}, group, o)

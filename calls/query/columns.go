@@ -267,7 +267,7 @@ const endAnomalies = 1<<calls.Open | 1<<calls.Running | 1<<calls.NoLeave
 
 func (t anomalyTest) compile(src *index.Index) matcher {
 	c := &compiledAnomalyTest{anomalies: t.anomalies, known: math.MaxInt64}
-	if t.anomalies&endAnomalies != 0 {
+	if t.anomalies&(endAnomalies|1<<calls.None) != 0 {
 		c.known = src.Len()
 		c.open = src.OpenCalls(nil).Blocks()
 	}
@@ -293,14 +293,16 @@ func anyIn(rows []int64, first, n int64) bool {
 func (t *compiledAnomalyTest) columns(*index.Summary) index.Columns { return index.Pairs }
 
 func (t *compiledAnomalyTest) decide(s *index.Summary, first int64) verdict {
-	if s.Anomalies&t.anomalies != 0 || first+s.Rows > t.known {
-		return maybe
-	}
-	if anyIn(t.open, first, s.Rows) {
-		return maybe
+	marked := t.anomalies&(1<<calls.None) == 0
+	others := t.anomalies
+	if !marked {
+		others = ^t.anomalies
 	}
 	// Enters of calls that are open at the end are None until then.
-	return verdictOf(t.anomalies&(1<<calls.None) == 0, false)
+	if s.Anomalies&others != 0 || first+s.Rows > t.known || anyIn(t.open, first, s.Rows) {
+		return maybe
+	}
+	return verdictOf(marked, !marked)
 }
 
 func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {

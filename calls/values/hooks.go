@@ -7,6 +7,9 @@ import (
 	"logparser/symbols/types"
 )
 
+// word is how many bytes a pointer has where such hooks are followed.
+const word = 8
+
 // AtHooks changes a function's plan if its code calls the hooks of -finstrument-functions. At those calls, values are no longer
 // where the calling convention puts them, so AtHooks replaces their places by those at the calls. A value whose place at the
 // calls is not known becomes unknown.
@@ -38,7 +41,10 @@ func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value
 		found[i] = make([]string, len(taken))
 		known := 0
 		for k := range taken {
-			if found[i][k] = placeAt(&list[i], &taken[k]); found[i][k] != "" {
+			if found[i][k] = copiedAt(&list[i], &taken[k]); found[i][k] == "" {
+				found[i][k] = placeAt(&list[i], &taken[k])
+			}
+			if found[i][k] != "" {
 				known++
 			}
 		}
@@ -85,9 +91,24 @@ func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value
 	return kept
 }
 
+// copiedAt returns where a value is at a hook, the one of a function's enter, that the function got the address of and has
+// copied, "" if there is no copy. It is taken from there, then.
+func copiedAt(h *hooks.Hook, v *Value) (place string) {
+	switch {
+	case v.Op.Kind == Memory && v.Op.Offset == 0 && v.Op.Size <= MaxDirect:
+		place = h.Copy(v.Place, v.Op.Size, func(from, n int) int { return usedOf(v.Type, from, n) })
+		if place != "" {
+			v.Op = Op{Kind: Direct, Size: v.Op.Size}
+		}
+	case v.Op.Kind == View && v.Op.At && v.Op.Offset == 0 && h.Quiet():
+		place = h.Copy(v.Place, 2*word, func(_, n int) int { return n })
+		v.Op.At = place == ""
+	}
+	return place
+}
+
 // placeAt returns where a value is at a hook, "" if that is not known.
 func placeAt(h *hooks.Hook, v *Value) string {
-	const word = 8
 	size := word
 	switch {
 	case v.Op.Kind == Unknown || strings.HasPrefix(v.Place, "@"):
@@ -103,13 +124,19 @@ func placeAt(h *hooks.Hook, v *Value) string {
 		if v.Op.Kind != Direct {
 			return n
 		}
-		return max(min(usedUpTo(v.Type, 0, from+n, 0)-from, n), 1)
+		return usedOf(v.Type, from, n)
 	})
 	if v.Op.Kind != Direct && strings.Contains(place, "=") {
 		return "" // a constant is no place that a pointer or a length can be taken from
 	}
 	return place
 }
+
+// usedOf returns how many of n bytes of a type, from one on, are not padding behind the last that has anything in it; 1 at least.
+func usedOf(t *types.Type, from, n int) int { return max(min(usedUpTo(t, 0, from+n, 0)-from, n), 1) }
+
+// x87Bytes is how many bytes a long double has that are not padding.
+const x87Bytes = 10
 
 // usedUpTo returns the offset behind the last byte before end that is not padding.
 func usedUpTo(t *types.Type, at, end, depth int) (used int) {
@@ -131,6 +158,8 @@ func usedUpTo(t *types.Type, at, end, depth int) (used int) {
 		for i := range t.Count {
 			used = max(used, usedUpTo(t.Target, at+i*t.Target.Size, end, depth+1))
 		}
+	case t.Kind == types.Float:
+		used = at + min(t.Size, x87Bytes)
 	default:
 		used = at + t.Size
 	}

@@ -34,6 +34,9 @@ func ParseSpec(text string) (Spec, error) {
 	if s.Pattern == "" {
 		return s, message.Errorf("%q: a pattern of functions is expected", text)
 	}
+	if strings.HasPrefix(text, "--") {
+		return s, message.Errorf("%q is an option, which stands before --; a pattern of functions is expected", text)
+	}
 	if chosen && s.Exclude {
 		return s, message.Errorf("%q: what is left out has no values", text)
 	}

@@ -50,7 +50,7 @@ func TestOuts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.items, got, test.want)
 		}
 	}
-	for _, text := range []string{"f@n@enter", "f@return@leave", "f@@leave", "f@n@leave@leave"} {
+	for _, text := range []string{"f@n@enter", "f@return@leave", "f@@leave", "f@n@leave@leave", "--values"} {
 		if _, err := ParseSpec(text); err == nil {
 			t.Errorf("%s is a specification", text)
 		}

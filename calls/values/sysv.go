@@ -149,11 +149,17 @@ type sysv struct {
 	stackPlaces
 	// lost says that the class of an argument was not known. Then the places of all later arguments are not known, either.
 	lost bool
+	// shifted says that it is not known how many registers for integers were taken before.
+	shifted bool
 }
 
 func (s *sysv) begin(f *types.Function) {
 	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
+	s.shifted = f.Leading < 0
 	if hidden(f.Result) {
+		s.integer()
+	}
+	for range f.Leading {
 		s.integer()
 	}
 }
@@ -167,7 +173,7 @@ func (s *sysv) result(f *types.Function) (place string, pointed bool) {
 
 // integer returns the next integer register, or the next place on the stack.
 func (s *sysv) integer() string {
-	if s.lost {
+	if s.lost || s.shifted {
 		return ""
 	}
 	if s.integers < len(integerRegisters) {
@@ -205,10 +211,14 @@ func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 		return "", false
 	case noClass:
 		return "", false // an empty class takes no place
-	case memoryClass:
+	case memoryClass, x87Class:
+		if s.shifted {
+			return "", false
+		}
+		if list[0] == x87Class {
+			return s.onStack(16, 16), false
+		}
 		return s.onStack(t.Size, alignment(t)), false
-	case x87Class:
-		return s.onStack(16, 16), false
 	}
 	var integers, vectors int
 	for _, c := range list {
@@ -218,6 +228,9 @@ func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 		case sseClass:
 			vectors++
 		}
+	}
+	if s.shifted && (integers > 0 || s.vectors+vectors > vectorRegisters) {
+		return "", false
 	}
 	if s.integers+integers > len(integerRegisters) || s.vectors+vectors > vectorRegisters {
 		return s.onStack(t.Size, alignment(t)), false

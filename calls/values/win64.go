@@ -23,6 +23,9 @@ const dwarfVectors = 17
 // inRegister reports whether a value of a type is passed and returned itself, not by its address. That is not known for some
 // classes: C++ may require an address for a class of any size.
 func inRegister(t *types.Type) (is, known bool) {
+	if t != nil && t.Indirect {
+		return false, true
+	}
 	if t == nil || t.Size <= 0 {
 		return false, false
 	}
@@ -31,13 +34,7 @@ func inRegister(t *types.Type) (is, known bool) {
 	default:
 		return false, true
 	}
-	switch {
-	case t.Indirect:
-		return false, true
-	case t.Doubtful:
-		return false, false
-	}
-	return true, true
+	return !t.Doubtful, !t.Doubtful
 }
 
 // A win64 gives the arguments of a call their places, one after the other.
@@ -53,7 +50,8 @@ type win64 struct {
 }
 
 func (s *win64) begin(f *types.Function) {
-	s.lost, s.free, s.parameters = f.Altered, f.Free, f.Parameters
+	s.lost, s.free, s.parameters = f.Altered || f.Leading < 0, f.Free, f.Parameters
+	s.position = max(f.Leading, 0)
 	if f.Result == nil {
 		return
 	}

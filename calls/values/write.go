@@ -30,6 +30,9 @@ func Write(w io.Writer, p *Plan) error {
 	}
 	for _, m := range p.Modules {
 		fmt.Fprintf(out.w, "module %s\nidentity %s\n", oneLine(m.Name), identityText(m.Identity))
+		if m.Signatures {
+			fmt.Fprintln(out.w, "# by signature: there is no debug information, types are those in the names of functions")
+		}
 		for _, f := range m.Functions {
 			fmt.Fprintf(out.w, "function %x %x %s\n", f.RVA, f.Size, oneLine(f.Name))
 			enters, leaves := true, true

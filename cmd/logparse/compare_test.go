@@ -104,6 +104,54 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareWide compares logs of which there is more to say than is printed: deep callers, many functions, several processes,
+// coroutines.
+func TestCompareWide(t *testing.T) {
+	deep := func(last string) string {
+		text := "file begin=1000\nchunk process\nchunk events stream=1 thread=7 base=1000\n"
+		for i := range 40 {
+			text += fmt.Sprintf("enter +10 entry %#x\n", 0x400000+0x10*i)
+		}
+		return loadTrace(t, text+last)
+	}
+	many := ""
+	for i := range 30 {
+		many += fmt.Sprintf("enter +10 entry %#x\nleave +1\n", 0x500000+0x10*i)
+	}
+	a, b := deep(many), deep("leave +10\n")
+	code, out, errs := logparse("compare", a, b)
+	for _, want := range []string{"  A  row 40: enter 0x500000\n", "  B  row 40: leave 0x400270\n", "       in 0x400270, row 39\n", "       ... and ", "functions that only A entered: 0x500000, ", " more\n0 of 1 threads did the same\n"} {
+		if code != exitDiffer || !strings.Contains(out, want) {
+			t.Errorf("exit status %d, no %q in\n%s%s", code, want, out, errs)
+		}
+	}
+	folder := func(child string) string {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "recording.txt"), []byte("LogParser recording 1\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for pid, text := range map[int]string{50: "enter @1100 entry 0x400010\nleave @1400\n", 51: child} {
+			path := loadTrace(t, fmt.Sprintf("file begin=1000 pid=%[1]d\nchunk process\nprocess @1000 pid=%[1]d path=\"/bin/p%[1]d\"\nclock @1000 ns=1000 wall=1700000000000000000\nthread @1000 stream=1 id=%[1]d name=\"main\"\nchunk events thread=%[1]d base=1000\n%[2]s", pid, text))
+			if err := os.Rename(path, filepath.Join(dir, fmt.Sprintf("%d.lptrace", pid))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	one, other := folder("enter @1200 entry 0x400020\nleave @1300\n"), folder("enter @1200 entry 0x400030\nleave @1300\n")
+	code, out, errs = logparse("compare", one, other, "--json")
+	if code != exitDiffer || strings.Count(out, `"process":50`) != 2 || strings.Count(out, `"process":51`) != 2 || strings.Count(out, `"same":true`) != 1 {
+		t.Errorf("of processes: exit status %d: %s%s", code, out, errs)
+	}
+	if code, out, errs = logparse("compare", one, other); code != exitDiffer || !strings.Contains(out, "A, thread 51 main, process 51 p51; B, thread 51 main, process 51 p51 (the same name):") {
+		t.Errorf("of processes: exit status %d: %s%s", code, out, errs)
+	}
+	coroutines, fewer := loadTrace(t, coroutineTrace), loadTrace(t, strings.Replace(coroutineTrace, "left 1\n", "", 1))
+	if code, out, errs := logparse("compare", coroutines, fewer); code == exitError || !strings.Contains(out, ", stack 1") {
+		t.Errorf("of coroutines: exit status %d: %s%s", code, out, errs)
+	}
+}
+
 func TestCompareMistakes(t *testing.T) {
 	symbols := t.TempDir()
 	a := builtTrace(t, symbols, 0, "main >a <")

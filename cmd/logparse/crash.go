@@ -46,7 +46,10 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 			if whenTold {
 				return cobra.NoArgs(cmd, args)
 			}
-			return cobra.ExactArgs(1)(cmd, args)
+			if len(args) != 1 {
+				return fmt.Errorf("crash takes one FILE, not %d", len(args))
+			}
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if whenTold {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -436,9 +437,9 @@ int main(void) {
 		return regexp.MustCompile("(?m)^(empty.*),0x[0-9a-f].*$").ReplaceAllString(text, "$1,R")
 	}
 	dir := filepath.Join(filepath.Dir(program), "rec")
-	out, err := recordProcess(t, program, "--probe", "main", "--probe", "empty", "--probe", "work", "--values", "raw:1", "-o", dir, program).CombinedOutput()
-	if err != nil {
-		t.Skipf("%v: %s", err, out) // no root, or a kernel without BPF
+	code, _, errs := logparse("record", "--probe", "main", "--probe", "empty", "--probe", "work", "--values", "raw:1", "-o", dir, program)
+	if code != exitOK {
+		t.Skip(errs) // no root, or a kernel without BPF
 	}
 	if got := shown(dir); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -485,35 +486,33 @@ int main(void) {
 	defer running.Wait()
 	defer running.Process.Kill()
 	dir := filepath.Join(filepath.Dir(program), "rec")
-	cmd := recordProcess(t, program, "--probe", "step", "--image", program, "--pid", strconv.Itoa(running.Process.Pid), "-o", dir)
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	endless := time.AfterFunc(40*time.Second, func() { cmd.Process.Signal(os.Interrupt) })
-	lines, begun, ended := bufio.NewScanner(said), false, make(chan struct{})
+	endless, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	said, errs := io.Pipe()
+	status := make(chan int, 1)
+	go func() {
+		args := []string{"record", "--probe", "step", "--image", program, "--pid", strconv.Itoa(running.Process.Pid), "-o", dir}
+		status <- run(endless, args, strings.NewReader(""), io.Discard, errs)
+		errs.Close()
+	}()
+	lines, begun, text := bufio.NewScanner(said), false, ""
 	for lines.Scan() {
+		text += lines.Text() + "\n"
 		if !begun && strings.Contains(lines.Text(), "Ctrl+C ends the recording") {
 			begun = true
-			go func() {
-				defer close(ended)
-				time.Sleep(500 * time.Millisecond) // it looks after the process ten times a second
-				if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
-					t.Error("it ended with the first thread")
-				}
-				running.Process.Kill()
-			}()
+			time.Sleep(500 * time.Millisecond) // it looks after the process ten times a second
+			if len(status) > 0 {
+				t.Error("it ended with the first thread")
+			}
+			running.Process.Kill()
 		}
 	}
-	if err := cmd.Wait(); !begun {
-		t.Skip(err) // no root, or a kernel without BPF
+	code := <-status
+	if !begun {
+		t.Skip(text) // no root, or a kernel without BPF
 	}
-	<-ended
-	if !endless.Stop() {
-		t.Error("it did not end with the process")
+	if code != exitOK || endless.Err() != nil {
+		t.Errorf("it did not end with the process: exit status %d: %s", code, text)
 	}
 	if code, text, errs := logparse("show", dir, "--columns", "function", "--format", "csv"); code != exitOK || strings.Count(text, "step") < 10 {
 		t.Errorf("%s%s", text, errs)

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,36 +35,12 @@ int main(void) {
 }
 `
 
-// recordPingPong builds the recorder and the program, runs it, and returns the traces, the
-// parent's first, and the ids of the processes.
+// recordPingPong records the program, and returns the traces, the parent's first, and the ids of the processes.
 func recordPingPong(t *testing.T) (traces []string, parent, child int) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("the recorder is built")
-	}
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("there is no gcc")
-	}
-	recorder, err := filepath.Abs("../../recorder")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pingpong.c"), []byte(pingPong), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	build := exec.Command("sh", "-c", `set -e
-"$0" -std=c99 -O2 -fPIC -pthread -I"$1/include" -c "$1"/src/*.c "$1"/src/*.S
-"$0" -g -O1 -finstrument-functions -c pingpong.c -o program.obj
-"$0" *.o program.obj -pthread -ldl -o pingpong`, gcc, recorder)
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	run := exec.Command(filepath.Join(dir, "pingpong"))
-	run.Dir = dir
-	out, err := run.Output()
+	program := compile(t, pingPong, withHooks)
+	dir := filepath.Join(t.TempDir(), "log")
+	out, err := recordProcess(t, program, "--quiet", "-o", dir, "./program").Output()
 	if _, e := fmt.Sscan(string(out), &parent, &child); err != nil || e != nil {
 		t.Fatalf("%q: %v, %v", out, err, e)
 	}
@@ -86,7 +60,7 @@ func TestForked(t *testing.T) {
 	traces, parent, child := recordPingPong(t)
 	var want []string
 	for range 100 {
-		want = append(want, fmt.Sprintf("%d pingpong ask", parent), fmt.Sprintf("%d pingpong answer", child))
+		want = append(want, fmt.Sprintf("%d program ask", parent), fmt.Sprintf("%d program answer", child))
 	}
 	for range 2 {
 		code, out, errs := logparse("show", traces[0], traces[1], "--json", "--where", "event:enter (func:ask or func:answer)")

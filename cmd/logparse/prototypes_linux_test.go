@@ -267,6 +267,9 @@ func TestPrototypes(t *testing.T) {
 				t.Fatalf("%v: %q", err, out)
 			}
 			checkPrototypes(t, build.name, build.as, string(out), filepath.Join(filepath.Dir(program), "log"), slices.Contains(build.command, "-minstrument-return=call") && !slices.Contains(build.command, "-m32"))
+			if !slices.Contains(build.command, "-m32") {
+				checkSignatures(t, program)
+			}
 		})
 	}
 }

@@ -68,6 +68,7 @@ type recordFlags struct {
 	reports           string
 	head              int
 	values            []string
+	taken             string // says what the plan of values has
 	prototypes        string
 	probe             probeFlags
 }
@@ -189,7 +190,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	if f.probe.used() {
 		return f.recordProbed(cmd, command, say)
 	}
-	if err := f.planValues(cmd, command[0], say); err != nil {
+	if err := f.planValues(cmd, command[0]); err != nil {
 		return recordError{hint(err), exitRecord}
 	}
 	f.Building = func(compiler string) { say(buildingText, compiler) }
@@ -198,12 +199,11 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		return recordFailure(command[0], err)
 	}
 	say("%s", plan.Way.Reason)
-	switch calls := plan.Program.Calls; {
-	case len(f.values) == 0 || len(f.LibraryCalls) > 0 || calls&app.HookEntry != 0:
-	case f.Values == "raw":
-		say("warning: registers are taken where a program calls __fentry__ (gcc -pg -mfentry -minstrument-return=call), which %s does not", filepath.Base(command[0]))
-	case calls&app.HookFunctions == 0:
-		say("warning: values are taken where a program calls hooks (gcc -pg -mfentry -minstrument-return=call, or -finstrument-functions), which %s does not", filepath.Base(command[0]))
+	switch none := plan.Program.WithoutValues(f.Values == "raw"); {
+	case len(f.values) > 0 && len(f.LibraryCalls) == 0 && !none.IsZero():
+		say("warning: %s", none)
+	case f.taken != "":
+		say("%s", f.taken)
 	}
 	recording.Store(true)
 	defer recording.Store(false)
@@ -261,7 +261,7 @@ func (f *recordFlags) report(cmd *cobra.Command, result app.RecordResult, say fu
 }
 
 // planValues finds out which arguments and results are to be taken.
-func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(format string, args ...any)) error {
+func (f *recordFlags) planValues(cmd *cobra.Command, program string) error {
 	if len(f.values) == 0 {
 		return nil
 	}
@@ -299,7 +299,12 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(fo
 		return err
 	}
 	f.ValuePlan = text.Bytes()
-	say("%d values of %d functions are taken%s", plan.Values, plan.Functions, unknownValues(plan.Unknown))
+	f.taken = fmt.Sprintf("%d values of %d functions are taken%s", plan.Values, plan.Functions, unknownValues(plan.Unknown))
+	for _, m := range plan.Modules {
+		if m.Signatures {
+			f.taken += fmt.Sprintf("; of %s, which has no debug information, by signature", m.Name)
+		}
+	}
 	return nil
 }
 

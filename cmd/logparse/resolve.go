@@ -292,9 +292,13 @@ func (r *resolver) answer(ctx context.Context, block []question) error {
 		texts := r.texts[:(len(rest)+answersAText-1)/answersAText]
 		var next atomic.Int64
 		format := func() {
+			var ahead byte
 			for n := int(next.Add(1)) - 1; n < len(texts); n = int(next.Add(1)) - 1 {
 				text := texts[n][:0]
 				for i := n * answersAText; i < min(len(rest), (n+1)*answersAText); i++ {
+					if next := from + i + 1; next < len(order) && order[next] >= 0 {
+						ahead += touch(&answers[order[next]].sym)
+					}
 					if k := order[from+i]; k >= 0 {
 						text = r.append(text, rest[i], &answers[k].sym, answers[k].err)
 					} else {
@@ -303,6 +307,7 @@ func (r *resolver) answer(ctx context.Context, block []question) error {
 				}
 				texts[n] = text
 			}
+			runtime.KeepAlive(ahead)
 		}
 		var others sync.WaitGroup
 		for range min(runtime.GOMAXPROCS(0), len(texts)) - 1 {
@@ -321,6 +326,17 @@ func (r *resolver) answer(ctx context.Context, block []question) error {
 		}
 	}
 	return nil
+}
+
+// touch reads the beginnings of a symbol's names. Those of many random addresses are in no cache: the processor
+// fetches all of an answer's at once while it writes the answer before, and not one after another.
+func touch(sym *app.Symbol) (ahead byte) {
+	for i := range sym.Frames {
+		if name := sym.Frames[i].Function; name != "" {
+			ahead += name[0]
+		}
+	}
+	return ahead
 }
 
 // append appends the answer to a question.
@@ -376,17 +392,19 @@ func appendText(b []byte, q question, sym *app.Symbol, err error) []byte {
 	}
 	for i := range sym.Frames {
 		f := &sym.Frames[i]
-		switch {
-		case i > 0:
-			b = append(append(appendBlanks(b, indent), "  inlined into "...), rows.Visible(f.Function)...)
-		case f.Signature != "":
-			b = append(b, rows.Visible(f.Signature)...)
-		case f.Function != "":
-			b = append(b, rows.Visible(f.Function)...)
-		default:
-			b = append(b, "??"...)
+		name, file := f.Function, f.File
+		if i == 0 && f.Signature != "" {
+			name = f.Signature
 		}
-		b = append(appendPlace(b, "  ", f.File, f.Line), '\n')
+		if !sym.Printable {
+			name, file = rows.Visible(name), rows.Visible(file)
+		}
+		if i > 0 {
+			b = append(appendBlanks(b, indent), "  inlined into "...)
+		} else if name == "" {
+			name = "??"
+		}
+		b = append(appendVisiblePlace(append(b, name...), "  ", file, f.Line), '\n')
 	}
 	for _, alias := range sym.Aliases {
 		b = append(append(append(appendBlanks(b, indent), "  also "...), rows.Visible(alias)...), '\n')
@@ -401,10 +419,15 @@ func appendBlanks(b []byte, n int) []byte {
 
 // appendPlace writes a source position behind a name and what stands between them.
 func appendPlace(b []byte, between, file string, line int) []byte {
+	return appendVisiblePlace(b, between, rows.Visible(file), line)
+}
+
+// appendVisiblePlace is appendPlace where nothing of the file's path has to be replaced.
+func appendVisiblePlace(b []byte, between, file string, line int) []byte {
 	if file == "" {
 		return b
 	}
-	b = append(append(b, between...), rows.Visible(file)...)
+	b = append(append(b, between...), file...)
 	if line == 0 {
 		return b
 	}

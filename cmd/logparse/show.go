@@ -125,11 +125,15 @@ func (o *showOptions) run(cmd *cobra.Command, args []string) error {
 
 // show prints the rows of logs, which are opened as one.
 func (o *showOptions) show(cmd *cobra.Command, columns []*rows.Column, logs ...string) error {
+	var first *app.Session
 	shown := int64(0)
 	if app.LiveFormat(o.format) && len(logs) == 1 && columns == nil && o.last < 0 && o.where.none() {
 		var err error
-		if shown, err = o.in.showFirst(cmd, logs[0], o.format); err != nil {
+		if first, shown, err = o.in.showFirst(cmd, logs[0], o.format); err != nil {
 			return err
+		}
+		if first != nil {
+			defer first.Close()
 		}
 	}
 	s, err := o.in.openLogs(cmd, logs, app.Open)
@@ -139,6 +143,9 @@ func (o *showOptions) show(cmd *cobra.Command, columns []*rows.Column, logs ...s
 	defer s.Close()
 	src, err := o.where.certainRows(cmd, &o.in, s)
 	if err != nil {
+		return err
+	}
+	if shown, err = after(cmd, first, shown, s); err != nil {
 		return err
 	}
 	opt := app.SaveOptions{Columns: columns, From: shown, NoHead: shown > 0}

@@ -19,7 +19,8 @@ func newValues() *cobra.Command {
 		Short: "Plan which arguments and results the recorder takes",
 		Long: `values makes a plan of which arguments and results of calls the recorder takes,
 out of the debug information of a program and its libraries (-g, or a PDB; the
-optimized build is fine). The program is then recorded with the plan:
+optimized build is fine). Where there is none, types are by signature: those in the
+names of C++ functions, as far as it is proved where arguments are. The program is then recorded with the plan:
 
   logparse values ./app -o app.lpvalues
   LOGREC_VALUES=app.lpvalues ./app      or:  logparse record --values app.lpvalues ./app

@@ -44,7 +44,7 @@ func compileHooked(t *testing.T, source string, command []string) string {
 	if strings.HasSuffix(source, ".cpp") {
 		command = append(command, "-std=c++17")
 	}
-	if !slices.ContainsFunc(command, func(s string) bool { return strings.HasPrefix(s, "-finstrument-functions") }) {
+	if !hooksOfFunctions(command) {
 		command = append(command, "-pg", "-mfentry")
 	}
 	// The C library has no hook of returns, which the recorder brings when it is preloaded.

@@ -41,6 +41,10 @@ func compileClangCL(t *testing.T, source, level string) string {
 	}
 	dir := t.TempDir()
 	importLibrary(t, dir)
+	hooks := " /clang:-pg /clang:-mfentry"
+	if hooksOfFunctions(strings.Fields(level)) {
+		hooks = ""
+	}
 	libgcc := output(mingw+"-g++", "-print-libgcc-file-name")
 	headers := filepath.Join(filepath.Dir(libgcc), "include", "c++")
 	flags := []string{compiler, "--target=x86_64-pc-windows-msvc", "-nostdinc"}
@@ -51,7 +55,7 @@ func compileClangCL(t *testing.T, source, level string) string {
 		"/Zc:threadSafeInit-", "/std:c++17", "-Wno-everything", "/c")
 	link := []string{linker, "/nologo", "/machine:x64", "/nodefaultlib", "/debug", "/opt:noicf", "/subsystem:console", "/entry:startup", "/out:program.exe", "/pdb:program.pdb", "liblogrec.a"}
 	for _, o := range []struct{ source, object, more string }{
-		{source, "program.obj", level + " /clang:-pg /clang:-mfentry"},
+		{source, "program.obj", level + hooks},
 		{"testdata/runtime_clangcl.cpp", "runtime.obj", "/O2"}, {"../../recorder/samples/logtest/startup_clangcl.cpp", "startup.obj", "/O2"},
 	} {
 		path, err := filepath.Abs(o.source)
@@ -77,6 +81,12 @@ func TestPrototypesPDB(t *testing.T) {
 		{"clang PDB -O2", "clang -O2", func(t *testing.T) string { return compileMinGW(t, "testdata/prototypes.cpp", clangPDB("-O2")...) }},
 		{"clang-cl /Od", "clang -O0", func(t *testing.T) string { return compileClangCL(t, "testdata/prototypes.cpp", "/Od") }},
 		{"clang-cl /O2", "clang -O2", func(t *testing.T) string { return compileClangCL(t, "testdata/prototypes.cpp", "/O2") }},
+		{"clang-cl /Od -finstrument-functions", "clang -O0 -finstrument-functions", func(t *testing.T) string {
+			return compileClangCL(t, "testdata/prototypes.cpp", "/Od /clang:-finstrument-functions-after-inlining")
+		}},
+		{"clang-cl /O2 -finstrument-functions", "clang -O2 -finstrument-functions", func(t *testing.T) string {
+			return compileClangCL(t, "testdata/prototypes.cpp", "/O2 /clang:-finstrument-functions-after-inlining")
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if findCompiler("clang++") == "" || findCompiler("ld.lld") == "" {

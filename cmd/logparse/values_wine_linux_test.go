@@ -12,8 +12,8 @@ import (
 	"logparser/rows"
 )
 
-// compileMinGW compiles a program for Windows with hooks that tell of arguments and, with gcc, of results. It imports the
-// recorder, which record supplies.
+// compileMinGW compiles a program for Windows with hooks that tell of arguments and, with gcc, of results, or with those that
+// the command asks for. It imports the recorder, which record supplies.
 func compileMinGW(t *testing.T, source string, compiler ...string) string {
 	t.Helper()
 	if testing.Short() {
@@ -35,7 +35,11 @@ func compileMinGW(t *testing.T, source string, compiler ...string) string {
 	if slices.Contains(compiler, "-gcodeview") {
 		link = linkPDB(compiler[0])
 	}
-	build(t, dir, append(slices.Clone(compiler), "-std=c++17", "-g", "-pg", "-mfentry", "-w", "-c", source, "-o", "program.o"))
+	hooks := []string{"-pg", "-mfentry"}
+	if hooksOfFunctions(compiler) {
+		hooks = nil
+	}
+	build(t, dir, slices.Concat(compiler, hooks, []string{"-std=c++17", "-g", "-w", "-c", source, "-o", "program.o"}))
 	build(t, dir, link)
 	return filepath.Join(dir, "program.exe")
 }
@@ -43,7 +47,7 @@ func compileMinGW(t *testing.T, source string, compiler ...string) string {
 // importLibrary makes liblogrec.a, by which a program for Windows imports the recorder's hooks.
 func importLibrary(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "logrec.def"), []byte("LIBRARY logrec.dll\nEXPORTS\n__fentry__\n__return__\n_monstartup\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "logrec.def"), []byte("LIBRARY logrec.dll\nEXPORTS\n__fentry__\n__return__\n_monstartup\n__cyg_profile_func_enter\n__cyg_profile_func_exit\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	build(t, dir, []string{"x86_64-w64-mingw32-dlltool", "-d", "logrec.def", "-l", "liblogrec.a"})
@@ -85,6 +89,19 @@ func clangMinGW(level string) []string {
 	return []string{findCompiler("clang++"), level, "--target=x86_64-w64-mingw32"}
 }
 
+// functionHooks has a command of one of these compilers call the hooks of -finstrument-functions instead.
+func functionHooks(compiler []string) []string {
+	if i := slices.Index(compiler, "-minstrument-return=call"); i >= 0 {
+		return append(slices.Delete(compiler, i, i+1), "-finstrument-functions")
+	}
+	return append(compiler, "-finstrument-functions-after-inlining")
+}
+
+// hooksOfFunctions reports whether a command asks for these hooks.
+func hooksOfFunctions(command []string) bool {
+	return slices.ContainsFunc(command, func(s string) bool { return strings.Contains(s, "-finstrument-functions") })
+}
+
 // TestPrototypesWine is TestPrototypes with compilers of MinGW, and wine to run the program.
 func TestPrototypesWine(t *testing.T) {
 	for _, build := range []struct {
@@ -93,6 +110,10 @@ func TestPrototypesWine(t *testing.T) {
 	}{
 		{"MinGW -O0", "", gccMinGW("-O0")}, {"MinGW -O2", "", gccMinGW("-O2")},
 		{"MinGW clang -O0", "clang -O0", clangMinGW("-O0")}, {"MinGW clang -O2", "clang -O2", clangMinGW("-O2")},
+		{"MinGW -O0 -finstrument-functions", "gcc -O0 -finstrument-functions", functionHooks(gccMinGW("-O0"))},
+		{"MinGW -O2 -finstrument-functions", "gcc -O2 -finstrument-functions", functionHooks(gccMinGW("-O2"))},
+		{"MinGW clang -O0 -finstrument-functions", "clang -O0 -finstrument-functions", functionHooks(clangMinGW("-O0"))},
+		{"MinGW clang -O2 -finstrument-functions", "clang -O2 -finstrument-functions", functionHooks(clangMinGW("-O2"))},
 	} {
 		t.Run(build.name, func(t *testing.T) {
 			if build.compiler[0] == "" {

@@ -17,7 +17,8 @@ const sampleDir = "../../testdata/logtest/linux-gcc-O2"
 // logparse runs the command and returns its exit code and what it printed.
 func logparse(args ...string) (code int, out, errs string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, strings.NewReader(""), &o, &e)
+	// Without any, cobra would take those of the test.
+	code = run(context.Background(), append([]string{}, args...), strings.NewReader(""), &o, &e)
 	return code, o.String(), e.String()
 }
 

@@ -124,43 +124,6 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 	return log, nil
 }
 
-// OpenHead opens the first records of the log at path. Which of the file's runs the modules
-// file describes, and so what the addresses mean and what the ticks are by the clock, only
-// the whole file tells: the log has no modules and no time of day. It returns nil where there
-// is anything odd about these records, about which a later one may have a say.
-func OpenHead(ctx context.Context, path string, opt parser.Options, records int64) (*Log, error) {
-	open := func() (*Log, error) {
-		f, err := openShared(path)
-		if err != nil {
-			return nil, err
-		}
-		// Records of either size end there.
-		log, err := openFile(ctx, f, path, opt, records*(2*Size64), nil)
-		if err != nil {
-			f.Close()
-			return nil, err
-		}
-		log.file = f
-		return log, nil
-	}
-	opt.Found, opt.StartTime, opt.StartTick = nil, "", nil
-	log, err := open()
-	if err == nil && opt.ModulesFile != "" {
-		// The width of the records is known by now.
-		opt.ModulesFile, opt.RecordSize = "", log.Info().RecordSize
-		log.Close()
-		log, err = open()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if info := log.Info(); len(info.Runs) != 1 || len(info.Damage) > 0 || info.DamageBytes > 0 || len(log.view.Load().epochs) > 1 {
-		log.Close()
-		return nil, nil
-	}
-	return log, nil
-}
-
 // openFile opens the first bytes of a file, at most so many.
 func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, most int64, p parser.Progress) (*Log, error) {
 	st, err := f.Stat()

@@ -223,7 +223,7 @@ func (m *annotationReader) record(ctx context.Context) (found bool, err error) {
 	var head [longestHead + 6]byte
 	copy(head[:], b)
 	first := le.Uint16(head[:])
-	typ, length, body := wire.TypeOf(first), int64(first>>8)*2, 2
+	typ, length, body := wire.TypeOf(first), int64(wire.Words(first))*2, 2
 	switch {
 	case wire.IsShortLeave(first):
 		m.time += uint64(first >> 1)

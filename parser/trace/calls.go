@@ -280,9 +280,9 @@ type stretch struct {
 	up, down uint
 }
 
-// stretch returns the stretch that comes next. ok is false if the next record has to be decoded by other.
-func (r *callReader) stretch() (s stretch, ok bool) {
-	d := r.d
+// stretch returns what can be read next, no more than so many events, with times by a clock; segment is the one of the clock
+// that was used last. It is not ok where that needs more looking at.
+func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok bool) {
 	if d.gap != parser.NoGap || d.chunk < 0 || d.time >= d.nextEpoch {
 		return s, false
 	}
@@ -295,22 +295,21 @@ func (r *callReader) stretch() (s stretch, ok bool) {
 	if d.p >= s.last {
 		return s, false
 	}
-	list := r.v.clock.segments
-	if r.segment >= len(list) || list[r.segment].units > d.time || r.segment+1 < len(list) && list[r.segment+1].units <= d.time {
-		r.segment = r.v.clock.find(d.time)
+	list := clock.segments
+	if k := *segment; k >= len(list) || list[k].units > d.time || k+1 < len(list) && list[k+1].units <= d.time {
+		*segment = clock.find(d.time)
 	}
-	c := &list[r.segment]
+	c := &list[*segment]
 	limit := d.nextEpoch
-	if r.segment+1 < len(list) {
-		limit = min(limit, list[r.segment+1].units)
+	if *segment+1 < len(list) {
+		limit = min(limit, list[*segment+1].units)
 	}
 	if limit = min(limit, d.time+mostShorts*wire.MaxWordDelta+1); !c.linear(d.time, limit-1) {
 		return s, false
 	}
 	s.b = d.buf[:len(d.buf)+overread]
-	// An event has at least two bytes, so this bounds the number of events.
-	events := int(min(mostShorts, r.to-d.ordinal))
-	s.last = min(s.last, d.p+events*wire.ShortLeaveSize)
+	// An event has two bytes at least, so there are no more than may be.
+	s.last = min(s.last, d.p+min(mostShorts, most)*wire.ShortLeaveSize)
 	s.units, s.limit = c.units, limit-c.units
 	s.rate, s.zero, s.up, s.down = c.rate, c.ns, (64-c.shift)&63, c.shift&63 // with a shift of 0, hi is 0, so up does not matter
 	return s, true

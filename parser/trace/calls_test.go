@@ -261,7 +261,7 @@ leave +1
 		t.Fatal(err)
 	}
 	threads, ok := open(t, &tracetest.Memory{Bytes: file}).ReadThreads(1).Next(3)
-	if !ok || len(threads) != 1 || len(threads[0].Events) != 3 || threads[0].Events[2].Time != 1116 {
+	if !ok || len(threads) != 1 || len(threads[0].Ended) != 2 || threads[0].Ended[1].LeaveTime != 1116 || threads[0].Ended[0].EnterTime != 1105 {
 		t.Errorf("%v, %+v", ok, threads)
 	}
 	for _, limits := range []parser.CallLimits{parser.NoCallLimits(), {Shortest: 10, Deepest: 9}} {

@@ -60,7 +60,7 @@ func (w *wanted) given(frames int) {
 
 // stretches reads the next stretch in the way that suits how many calls are wanted. It returns what shorts does.
 func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
-	s, ok := r.stretch()
+	s, ok := r.d.stretch(r.v.clock, &r.segment, int(min(mostShorts, r.to-r.d.ordinal)))
 	if !ok {
 		return 0, true
 	}

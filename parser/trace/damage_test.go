@@ -401,13 +401,15 @@ func FuzzTrace(f *testing.F) {
 			w.Record(wire.CrashRecord, 9000, wire.AppendBody(nil, aCrash()))
 		}
 		if seed == 2 {
-			w.Record(wire.PlanRecord, 900, planRecord("lpvalues 1\n", 0, 11))
+			w.Record(wire.PlanRecord, 900, tracetest.Plan("lpvalues 1\n", 0, 11))
 			w.Record(wire.PlaceRecord, 900, placeRecord(1, 1, "a", 1))
 			th := w.Thread(1, 0, 7)
 			th.Enter(9500, 0x400000, tracetest.Entry)
 			th.Raw(wire.AppendValues(nil, wire.Arguments, 1, []byte{1, 2}))
 			th.Raw(wire.AppendValues(nil, wire.Result, 3, []byte{1, 0, 0, 0, 5, 0, 0, 0}))
+			th.Raw(wire.AppendPlaceValues(nil, wire.PlaceResult, 1, []byte{6, 0, 0, 0}))
 			th.Leave(9600)
+			th.Raw(wire.AppendPlanValues(nil, wire.PlanResult, []byte{1, 2}))
 		}
 		if err := w.Close(); err != nil {
 			f.Fatal(err)

@@ -442,7 +442,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		d.p += n
 		return false, nil
 	}
-	typ, words := wire.TypeOf(first), int(first>>8)
+	typ, words := wire.TypeOf(first), wire.Words(first)
 	length, head := int64(words)*2, 2
 	if words == 0 {
 		if end < 6 {
@@ -495,7 +495,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 			return false, err
 		}
 	default:
-		if typ >= wire.MustKnow && typ != wire.Switch && typ != wire.Left {
+		if typ >= wire.MustKnow && typ != wire.Switch && typ != wire.Left && !wire.IsValues(typ) {
 			return false, d.bad(message.Errorf("a record of unknown type %d", typ))
 		}
 		now += wire.Delta(typ, body)
@@ -527,14 +527,14 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		d.switchTo(le.Uint32(body[2:]))
 	case wire.Left:
 		d.left(d.bufAt+int64(d.p), le.Uint32(body))
-	case wire.Arguments, wire.Result:
+	case wire.Arguments, wire.Result, wire.PlanArguments, wire.PlanResult, wire.PlaceArguments, wire.PlaceResult:
 		if d.taken != nil {
-			if err := d.take(typ, ordinal-1, head, length); err != nil {
+			if err := d.take(first, ordinal-1, head, length); err != nil {
 				return false, err
 			}
 		}
 		if d.values != nil {
-			d.values.record(typ, d.bufAt+int64(d.p)+int64(head), length-int64(head), d.buf[min(d.p+head, len(d.buf)):min(int64(d.p)+length, int64(len(d.buf)))])
+			d.values.record(first, d.bufAt+int64(d.p)+int64(head), length-int64(head), d.buf[min(d.p+head, len(d.buf)):min(int64(d.p)+length, int64(len(d.buf)))])
 		}
 	case wire.Mark, wire.Counter:
 		if d.scanning {

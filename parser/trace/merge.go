@@ -383,6 +383,16 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 			end = c.x.end(c.i)
 			continue
 		}
+		if len(c.heap) == 2 {
+			if k := c.readTwo(dst[n:], end); k > 0 {
+				n += k
+				c.next += int64(k)
+				if err := c.refillTwo(); err != nil {
+					return n, err
+				}
+				continue
+			}
+		}
 		// Take events of the first stream until the second stream has the next
 		// event, or the slice ends.
 		s := c.heap[0].of

@@ -1,20 +1,24 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
 
-// Reading events thread by thread.
+// Calls thread by thread.
 //
 // Merging events of streams that were recorded at the same time costs more than decoding them. A caller that goes over many
-// events can do without: it takes the next n events of the log, as a list for each stream, and asks for the record numbers
-// of only a few. A binary search over times finds which events of each stream belong to the next n.
+// events can do without: of the next n events of the log it takes, for each stream, the calls that end among them or are open
+// behind them, and asks for the record numbers of only a few. A binary search over times finds which events of each stream
+// belong to the next n. Streams are decoded further than that, and their calls are divided afterwards by the numbers of their
+// events.
 
 const (
 	// maxSources is the largest number of active streams that a threadReader handles.
@@ -22,10 +26,9 @@ const (
 	// sourceBatch is the number of events of a stream that are decoded at a time.
 	sourceBatch = 1024
 	cacheBits   = 10
-	// maxNumbers bounds the number of addresses.
-	maxNumbers = 1 << 16
-	// unusual marks an event that a threadReader cannot give.
-	unusual = parser.Damaged
+	// maxNumbers bounds the number of addresses, mostNumbered the number of events of a stream.
+	maxNumbers   = 1 << 16
+	mostNumbered = 1 << 31
 )
 
 // A threadReader implements [parser.ThreadReader].
@@ -36,10 +39,10 @@ type threadReader struct {
 	slice   int
 	sources []*threadSource // in the order of events with equal times
 	columns []*threadSource // sources that have events in the last result
-	out     []parser.ThreadEvents
+	out     []parser.ThreadCalls
 	// addresses has the addresses by their numbers, and byFrame the numbers by addresses.
 	addresses []frame
-	byFrame   map[frame]uint32
+	byFrame   map[frame]uint16
 	failed    bool
 }
 
@@ -47,22 +50,50 @@ type threadReader struct {
 type threadSource struct {
 	d *decoder
 	s *stream
-	// events are the decoded events, with times in units. Those between begin and next belong
-	// to the last result, and out is their form for the caller. Those behind were not read yet.
-	events      []parser.ThreadEvent
+	// times are the times of the decoded events, in units. The first of them has the number first. Those between begin and
+	// next belong to the last result. Those behind were not read yet.
+	times       []uint64
+	first       uint32
 	begin, next int
-	out         []parser.ThreadEvent
 	low, high   int // bounds of the binary search for next
-	// numbers are the address numbers of the decoder's frames. cache has the address numbers of
-	// short enters; it is valid while the decoder's windows and epoch equal windows and epoch.
-	numbers []uint32
+	// frames are the open calls behind the last decoded event, depth is the number of open calls before event next. changed
+	// is true if records without an event have changed the stack since the last event.
+	frames  []threadFrame
+	depth   int32
+	changed bool
+	// ended are the calls that have ended. The first given of them belong to results. open is memory for a result.
+	ended []parser.ThreadCall
+	given int
+	open  []parser.ThreadCall
+	// unusual has the numbers of events that a threadReader cannot give, fresh the first calls of addresses.
+	unusual []uint32
+	fresh   []parser.NewAddress
+	// counts has, by address, the number of open calls whose enters were decoded. seen is true if there ever was one.
+	counts []int32
+	seen   []bool
+	// cache has the addresses of short enters. It is valid while the decoder's windows and epoch equal windows and epoch.
 	cache   [1 << cacheBits]cachedEnter
 	windows [wire.Windows]window
 	epoch   int
+	segment int // of the clock
+	// calls is what the caller gets.
+	calls parser.ThreadCalls
+}
+
+// A threadFrame is an open call. counted is 1 if its enter was decoded, which is the event with the number, and otherwise 0.
+type threadFrame struct {
+	time      int64 // ns
+	number    uint32
+	counted   int32
+	address   uint16
+	recursive bool
 }
 
 // A cachedEnter is the address number of a short enter, of which record is the first four bytes. These are never 0.
-type cachedEnter struct{ record, number uint32 }
+type cachedEnter struct {
+	record  uint32
+	address uint16
+}
 
 // ReadThreads implements [parser.ThreadedLog].
 func (l *Log) ReadThreads(from int64) parser.ThreadReader {
@@ -70,7 +101,7 @@ func (l *Log) ReadThreads(from int64) parser.ThreadReader {
 	if from < 0 || from >= v.index.total || l.HasStacks() {
 		return nil
 	}
-	r := &threadReader{l: l, c: &cursor{v: v, r: l.r, x: v.index, next: -1}, byFrame: make(map[frame]uint32)}
+	r := &threadReader{l: l, c: &cursor{v: v, r: l.r, x: v.index, next: -1}, byFrame: make(map[frame]uint16)}
 	if !r.mapped(func() bool { return r.begin(from) }) {
 		return nil
 	}
@@ -112,19 +143,19 @@ func (r *threadReader) add(s *stream, ordinal int64) bool {
 	if len(r.sources) == maxSources || s.level > 0 || len(s.earliest) > 0 {
 		return false
 	}
-	a := &threadSource{d: newDecoder(r.c.r, cursorBytes/maxSources), s: s}
-	a.d.mapped = &r.c.mapped
-	a.d.restore(s, r.c.v.epochs.times, int(ordinal/sampleEvery))
-	a.renew()
-	for _, f := range a.d.frames {
-		a.numbers = append(a.numbers, r.number(f))
-	}
-	for a.d.ordinal < ordinal {
-		if !r.decode(a, int(min(sourceBatch, ordinal-a.d.ordinal))) {
+	a := &threadSource{d: newDecoder(r.c.r, cursorBytes/maxSources), s: s, first: 1}
+	d := a.d
+	d.mapped = &r.c.mapped
+	d.restore(s, r.c.v.epochs.times, int(ordinal/sampleEvery))
+	if n := int(ordinal - d.ordinal); n > 0 {
+		if t, err := d.pass(n); err != nil || t.n < n {
 			return false
 		}
-		a.events = a.events[:0]
 	}
+	a.renew()
+	a.changed = d.gap != parser.NoGap
+	r.restack(a, 0, 0)
+	a.depth = int32(len(a.frames))
 	i, _ := slices.BinarySearchFunc(r.sources, s, func(b *threadSource, s *stream) int {
 		if b.s.earlier(s) {
 			return -1
@@ -135,38 +166,60 @@ func (r *threadReader) add(s *stream, ordinal int64) bool {
 	return true
 }
 
-// number returns the number of an address and space.
-func (r *threadReader) number(f frame) uint32 {
+// restack makes the open calls, from one on, those that the decoder has behind the event of a number.
+func (r *threadReader) restack(a *threadSource, from int, number uint32) {
+	if a.d.base != 0 {
+		a.d.unroll()
+		from = 0
+	}
+	a.frames = a.frames[:min(from, len(a.frames))]
+	for _, f := range a.d.frames[len(a.frames):] {
+		a.frames = append(a.frames, threadFrame{number: number, address: r.number(a, f, 0)})
+	}
+}
+
+// number returns the number of an address and space that a source has, which is entered by the event of a number, if it is not 0.
+func (r *threadReader) number(a *threadSource, f frame, enter uint32) uint16 {
 	n, ok := r.byFrame[f]
 	if !ok {
-		n = uint32(len(r.addresses))
+		if len(r.addresses) == maxNumbers {
+			r.failed = true
+			return 0
+		}
+		n = uint16(len(r.addresses))
 		r.byFrame[f] = n
 		r.addresses = append(r.addresses, f)
+	}
+	if more := int(n) + 1 - len(a.counts); more > 0 {
+		a.counts, a.seen = append(a.counts, make([]int32, more)...), append(a.seen, make([]bool, more)...)
+	}
+	if enter != 0 && !a.seen[n] {
+		a.seen[n] = true
+		a.fresh = append(a.fresh, parser.NewAddress{Address: n, Enter: enter})
 	}
 	return n
 }
 
 // Address implements [parser.ThreadReader].
-func (r *threadReader) Address(number uint32) (address uint64, space uint16) {
+func (r *threadReader) Address(number uint16) (address uint64, space uint16) {
 	f := &r.addresses[number]
 	return f.address, f.space
 }
 
 // decode decodes n more events of a source. It must have as many.
 func (r *threadReader) decode(a *threadSource, n int) bool {
-	if cap(a.events)-len(a.events) < n {
-		if a.next > 0 {
-			a.events = a.events[:copy(a.events, a.events[a.next:])]
-			a.begin, a.next = 0, 0
-		}
-		a.events = slices.Grow(a.events, n)
+	if cap(a.times)-len(a.times) < n {
+		a.first += uint32(a.next)
+		a.times = slices.Grow(a.times[:copy(a.times, a.times[a.next:])], n)
+		a.begin, a.next = 0, 0
 	}
-	d := a.d
-	defer d.detach()
-	for n > 0 {
-		k := r.shorts(a, a.events[len(a.events):len(a.events)+n])
-		a.events = a.events[:len(a.events)+k]
-		d.ordinal += int64(k)
+	if a.given > sourceBatch {
+		a.ended = a.ended[:copy(a.ended, a.ended[a.given:])]
+		a.given = 0
+	}
+	defer a.d.detach()
+	for n > 0 && !r.failed {
+		k := r.shorts(a, n)
 		if n -= k; n == 0 {
 			break
 		}
@@ -176,73 +229,120 @@ func (r *threadReader) decode(a *threadSource, n int) bool {
 		}
 		n -= k
 	}
-	return true
+	return !r.failed && a.end() < mostNumbered
 }
 
-// shorts decodes short enters and leaves into dst, up to the first record that needs special treatment, and returns their number.
-func (r *threadReader) shorts(a *threadSource, dst []parser.ThreadEvent) int {
+// end returns the number of the first event that is not decoded.
+func (a *threadSource) end() uint32 { return a.first + uint32(len(a.times)) }
+
+// shorts decodes short enters and leaves, no more than so many, until a record needs more looking at, and returns how many.
+func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	d := a.d
-	if d.gap != parser.NoGap || d.chunk < 0 {
+	s, ok := d.stretch(r.c.v.clock, &a.segment, most)
+	if !ok || a.changed {
 		return 0
 	}
-	last := min(d.stop(), len(d.buf)-longestShort+1)
-	b := d.buf[:len(d.buf)+overread]
-	top := len(a.numbers)
-	if cap(a.numbers)-top < len(dst) {
-		a.numbers = slices.Grow(a.numbers, len(dst))
-	}
-	stack, lowest := a.numbers[:cap(a.numbers)], top
-	p, time := d.p, d.time
-	n := 0
-	for ; n < len(dst) && p < last; n++ {
+	a.frames, a.ended = slices.Grow(a.frames, mostShorts), slices.Grow(a.ended, mostShorts)
+	frames, counts := a.frames[:cap(a.frames)], a.counts
+	top := len(a.frames)
+	lowest := top
+	times, ended := a.times[len(a.times):cap(a.times)], a.ended[len(a.ended):cap(a.ended)]
+	number, left := a.end(), 0
+	b, last, units, limit, rate, zero, up, down := s.b, s.last, s.units, s.limit, s.rate, s.zero, s.up, s.down
+	p, time := d.p, d.time-units
+	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
-		e := &dst[n]
 		if v&1 != 0 {
-			if top == 0 {
+			t := time + wire.LeaveDelta(v)
+			if top == 0 || t >= limit {
 				break
 			}
 			top--
 			lowest = min(lowest, top)
 			p += wire.ShortLeaveSize
-			time += wire.LeaveDelta(v)
-			e.Time, e.Address, e.Kind = int64(time), stack[top], parser.Leave
+			time = t
+			times[n] = t + units
+			f, c := &frames[top], &ended[left]
+			hi, lo := bits.Mul64(t, rate)
+			c.EnterTime, c.LeaveTime = f.time, zero+int64(hi<<(up&63)|lo>>(down&63))
+			c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = f.number, number+uint32(n), int32(top), f.address, f.recursive
+			counts[f.address] -= f.counted
+			n++
+			left++
 			continue
 		}
 		record := uint32(v)
 		t := time + wire.EnterDelta(v)
-		if t >= d.nextEpoch {
+		if t >= limit {
 			break
 		}
 		enter := &a.cache[record*0x9e3779b1>>(32-cacheBits)]
-		if enter.record != record && !r.remember(a, enter, v) {
-			break
+		if enter.record != record {
+			if enter = r.remember(a, v, number+uint32(n)); enter == nil {
+				break
+			}
+			counts = a.counts
 		}
 		p += wire.ShortEnterSize
 		time = t
-		stack[top] = enter.number
+		times[n] = t + units
+		n++
+		hi, lo := bits.Mul64(t, rate)
+		at := zero + int64(hi<<(up&63)|lo>>(down&63))
+		count := &counts[enter.address]
+		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last {
+			// The call makes none, as most do: it need not come to the stack.
+			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
+				p += wire.ShortLeaveSize
+				time = t
+				times[n] = t + units
+				hi, lo := bits.Mul64(t, rate)
+				c := &ended[left]
+				c.EnterTime, c.LeaveTime = at, zero+int64(hi<<(up&63)|lo>>(down&63))
+				c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = number+uint32(n)-1, number+uint32(n), int32(top), enter.address, *count > 0
+				n++
+				left++
+				continue
+			}
+		}
+		f := &frames[top]
 		top++
-		e.Time, e.Address, e.Kind = int64(t), enter.number, parser.Enter
+		f.time, f.number, f.counted, f.address, f.recursive = at, number+uint32(n)-1, 1, enter.address, *count > 0
+		*count++
 	}
-	d.p, d.time = p, time
-	a.numbers = stack[:top]
-	// The decoder's own stack is only needed when this loop has ended, so it is brought up to date here.
+	d.p, d.time = p, time+units
+	d.ordinal += int64(n)
+	a.times, a.ended, a.frames = a.times[:len(a.times)+n], a.ended[:len(a.ended)+left], frames[:top]
+	// The decoder's stack is only looked at where this ends.
 	d.frames = d.frames[:min(lowest, len(d.frames))]
-	for _, number := range stack[len(d.frames):top] {
-		d.frames = append(d.frames, r.addresses[number])
+	for _, f := range a.frames[len(d.frames):] {
+		d.frames = append(d.frames, r.addresses[f.address])
 	}
 	return n
 }
 
-// remember decodes the short enter in v's first bytes into enter. It returns false if they are no enter, or if its window is not
-// set.
-func (r *threadReader) remember(a *threadSource, enter *cachedEnter, v uint64) bool {
+// remember finds out what the enter of a number means that v begins with, nil if it is none or its window
+// is not set. Two that share their place in the cache get the one beside it.
+func (r *threadReader) remember(a *threadSource, v uint64, number uint32) *cachedEnter {
 	w := &a.d.windows[wire.EnterWindow(v)]
 	if v&2 == 0 || !w.set {
-		return false
+		return nil
 	}
-	f := frame{w.base + wire.EnterOffset(v), uint16(a.d.epoch)<<1 | w.kind}
-	enter.record, enter.number = uint32(v), r.number(f)
-	return true
+	at := uint32(v) * 0x9e3779b1 >> (32 - cacheBits)
+	second := &a.cache[at^1]
+	if second.record == uint32(v) {
+		return second
+	}
+	address := r.number(a, frame{w.base + wire.EnterOffset(v), uint16(a.d.epoch)<<1 | w.kind}, number)
+	if r.failed {
+		return nil
+	}
+	enter := &a.cache[at]
+	if second.record == 0 {
+		*second = *enter
+	}
+	*enter = cachedEnter{uint32(v), address}
+	return enter
 }
 
 // renew empties the cache.
@@ -255,7 +355,7 @@ func (a *threadSource) renew() {
 // other has the decoder decode the next records, up to one event.
 func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	d := a.d
-	empty, unwinds := len(d.frames) == 0 && d.base == 0, d.unwinds
+	before, unwinds := len(a.frames), d.unwinds
 	var e [1]parser.Event
 	n, err := d.decode(e[:])
 	d.ordinal += int64(n)
@@ -265,47 +365,69 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	if d.windows != a.windows || d.epoch != a.epoch {
 		a.renew()
 	}
-	// The event can have changed nothing of the stack below its top.
-	a.numbers = a.numbers[:min(len(a.numbers), max(len(d.frames)-1, 0))]
-	for _, f := range d.frames[len(a.numbers):] {
-		a.numbers = append(a.numbers, r.number(f))
+	if n == 0 {
+		// A stack that is another one is that of the next event.
+		a.changed = a.changed || d.gap != parser.NoGap || d.base != 0 || len(d.frames) != before
+		return 0, true
 	}
-	if n > 0 {
-		to := parser.ThreadEvent{Time: e[0].Time, Address: r.number(frame{e[0].Address, e[0].Space}), Kind: e[0].Kind}
-		if e[0].Gap != parser.NoGap || d.unwinds != unwinds || empty && e[0].Kind == parser.Leave {
-			to.Kind = unusual
+	number, at := a.end(), r.c.v.clock.at(uint64(e[0].Time))
+	a.times = append(a.times, uint64(e[0].Time))
+	usual := !a.changed && e[0].Gap == parser.NoGap && d.unwinds == unwinds && d.base == 0
+	switch after := len(d.frames); {
+	case usual && e[0].Kind == parser.Enter && after == before+1:
+		address := r.number(a, d.frames[before], number)
+		a.frames = append(a.frames, threadFrame{time: at, number: number, counted: 1, address: address, recursive: a.counts[address] > 0})
+		a.counts[address]++
+	case usual && e[0].Kind == parser.Leave && after == before-1:
+		a.leave(number, at)
+	default:
+		a.unusual = append(a.unusual, number)
+		// Calls below what has changed are what they were.
+		kept := 0
+		if !a.changed && d.base == 0 {
+			kept = max(after-1, 0)
 		}
-		a.events = append(a.events, to)
+		for len(a.frames) > kept {
+			a.leave(number, at)
+		}
+		r.restack(a, kept, number)
 	}
+	a.changed = false
 	return n, true
 }
 
+// leave has the innermost call end.
+func (a *threadSource) leave(number uint32, at int64) {
+	top := len(a.frames) - 1
+	f := &a.frames[top]
+	a.ended = append(a.ended, parser.ThreadCall{EnterTime: f.time, LeaveTime: at, Enter: f.number, Leave: number, Depth: int32(top), Address: f.address, Recursive: f.recursive})
+	a.counts[f.address] -= f.counted
+	a.frames = a.frames[:top]
+}
+
 // Next implements [parser.ThreadReader].
-func (r *threadReader) Next(n int) (threads []parser.ThreadEvents, ok bool) {
+func (r *threadReader) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 	for _, a := range r.sources {
 		a.begin = a.next
 	}
 	r.columns, r.out = r.columns[:0], r.out[:0]
-	if r.failed = r.failed || len(r.addresses) > maxNumbers; r.failed || !r.mapped(func() bool { return r.find(n) }) {
-		r.failed = true
+	if r.failed = r.failed || !r.mapped(func() bool { return r.find(n) }); r.failed {
 		return nil, false
 	}
 	ok = true
 	for _, a := range r.sources {
 		if a.next > a.begin {
-			ok = r.convert(a) && ok
+			ok = r.take(a) && ok
 			r.columns = append(r.columns, a)
 		}
 	}
-	// Columns whose first events have equal times stay in the order of the sources.
-	slices.SortStableFunc(r.columns, func(a, b *threadSource) int {
-		return int(min(max(a.events[a.begin].Time-b.events[b.begin].Time, -1), 1))
-	})
+	// Of equal first times those in order of the sources come first.
+	slices.SortStableFunc(r.columns, func(a, b *threadSource) int { return cmp.Compare(a.times[a.begin], b.times[b.begin]) })
 	for i, a := range r.columns {
 		for _, b := range r.columns[:i] {
 			ok = ok && b.d.thread != a.d.thread
 		}
-		r.out = append(r.out, parser.ThreadEvents{Thread: a.d.thread, Events: a.out})
+		r.out = append(r.out, a.calls)
 	}
 	if !ok {
 		return nil, false
@@ -313,7 +435,56 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadEvents, ok bool) {
 	return r.out, true
 }
 
-// find decodes enough events and finds for each source which of them belong to the next n.
+// take makes what the caller gets of the events that are next, and reports whether all are usual.
+func (r *threadReader) take(a *threadSource) bool {
+	first, end := a.first+uint32(a.begin), a.first+uint32(a.next)
+	clock := r.c.v.clock
+	t := parser.ThreadCalls{Thread: a.d.thread, First: first, End: end, Depth: a.depth,
+		FirstTime: clock.at(a.times[a.begin]), LastTime: clock.at(a.times[a.next-1])}
+	rest := a.ended[a.given:]
+	n := sort.Search(len(rest), func(i int) bool { return rest[i].Leave >= end })
+	t.Ended, rest = rest[:n], rest[n:]
+	a.given += n
+	a.open, a.depth = a.open[:0], -1
+	// Those that are open end from the innermost on.
+	earlier := false
+	for i := range rest {
+		c := &rest[i]
+		if c.Enter >= end {
+			continue
+		}
+		if a.depth < 0 {
+			a.depth = c.Depth + 1
+		}
+		if earlier = c.Enter < first; earlier {
+			break
+		}
+		a.open = append(a.open, *c)
+	}
+	for i := len(a.frames) - 1; i >= 0 && !earlier; i-- {
+		f := &a.frames[i]
+		if f.number >= end {
+			continue
+		}
+		if a.depth < 0 {
+			a.depth = int32(i) + 1
+		}
+		if earlier = f.number < first; !earlier {
+			a.open = append(a.open, parser.ThreadCall{EnterTime: f.time, Enter: f.number, Depth: int32(i), Address: f.address, Recursive: f.recursive})
+		}
+	}
+	a.depth = max(a.depth, 0)
+	slices.Reverse(a.open)
+	t.Open = a.open
+	n = sort.Search(len(a.fresh), func(i int) bool { return a.fresh[i].Enter >= end })
+	t.New, a.fresh = a.fresh[:n], a.fresh[n:]
+	n = sort.Search(len(a.unusual), func(i int) bool { return a.unusual[i] >= end })
+	a.unusual = a.unusual[n:]
+	a.calls = t
+	return n == 0
+}
+
+// find finds where the next n events end in each source.
 func (r *threadReader) find(n int) bool {
 	x := r.c.x
 	for {
@@ -321,17 +492,17 @@ func (r *threadReader) find(n int) bool {
 		// All events before limit are decoded.
 		limit := end
 		for _, a := range r.sources {
-			if a.left() > 0 && len(a.events)-a.next < sourceBatch/2 && !r.decode(a, int(min(sourceBatch, a.left()))) {
+			if a.left() > 0 && len(a.times)-a.next < sourceBatch/2 && !r.decode(a, int(min(sourceBatch, a.left()))) {
 				return false
 			}
 			if a.left() > 0 {
-				limit = min(limit, uint64(a.events[len(a.events)-1].Time))
+				limit = min(limit, a.times[len(a.times)-1])
 			}
 		}
 		count := 0
 		for _, a := range r.sources {
 			a.low = a.next
-			a.high = a.before(limit, a.next, len(a.events))
+			a.high = a.before(limit, a.next, len(a.times))
 			count += a.high - a.low
 		}
 		switch {
@@ -344,7 +515,7 @@ func (r *threadReader) find(n int) bool {
 			}
 		default:
 			for _, a := range r.sources {
-				if a.left() > 0 && uint64(a.events[len(a.events)-1].Time) == limit && !r.decode(a, int(min(sourceBatch, a.left()))) {
+				if a.left() > 0 && a.times[len(a.times)-1] == limit && !r.decode(a, int(min(sourceBatch, a.left()))) {
 					return false
 				}
 			}
@@ -357,9 +528,9 @@ func (a *threadSource) left() int64 { return a.s.count - a.d.ordinal }
 
 // before returns the index of the first event between low and high that is not before a time, or high.
 func (a *threadSource) before(time uint64, low, high int) int {
-	events := a.events
+	times := a.times
 	for low < high {
-		if m := int(uint(low+high) >> 1); uint64(events[m].Time) < time {
+		if m := int(uint(low+high) >> 1); times[m] < time {
 			low = m + 1
 		} else {
 			high = m
@@ -373,7 +544,7 @@ func (r *threadReader) divide(n int) {
 	first, limit := uint64(math.MaxUint64), uint64(0)
 	for _, a := range r.sources {
 		if a.low < a.high {
-			first, limit = min(first, uint64(a.events[a.low].Time)), max(limit, uint64(a.events[a.high-1].Time)+1)
+			first, limit = min(first, a.times[a.low]), max(limit, a.times[a.high-1]+1)
 		}
 	}
 	// At most n events are before first, and at least n before limit.
@@ -417,17 +588,17 @@ func (r *threadReader) enter(i int) bool {
 		}
 	}
 	r.sources = slices.DeleteFunc(r.sources, func(a *threadSource) bool {
-		return a.left() == 0 && a.next == len(a.events) && a.begin == a.next
+		return a.left() == 0 && a.next == len(a.times) && a.begin == a.next
 	})
 	return true
 }
 
 // Row implements [parser.ThreadReader].
-func (r *threadReader) Row(thread, i int) int {
+func (r *threadReader) Row(thread int, number uint32) int {
 	of := r.columns[thread]
-	time := uint64(of.events[of.begin+i].Time)
-	row := i
-	earlier := true // a's events come before those of of if times are equal
+	time := of.times[number-of.first]
+	row := int(number-of.first) - of.begin
+	earlier := true // than of, where times are equal
 	for _, a := range r.sources {
 		if a == of {
 			earlier = false
@@ -440,38 +611,4 @@ func (r *threadReader) Row(thread, i int) int {
 		row += a.before(at, a.begin, a.next) - a.begin
 	}
 	return row
-}
-
-// convert makes the events for the caller, with times in nanoseconds. It returns false if one of them cannot be given.
-func (r *threadReader) convert(a *threadSource) bool {
-	events := a.events[a.begin:a.next]
-	a.out = slices.Grow(a.out[:0], len(events))[:len(events)]
-	list := r.c.v.clock.segments
-	k := r.c.v.clock.find(uint64(events[0].Time))
-	kinds := parser.Kind(0)
-	for done := 0; done < len(events); k++ {
-		part := events[done:]
-		if k+1 < len(list) {
-			part = events[done : a.before(list[k+1].units, a.begin+done, a.next)-a.begin]
-		}
-		if len(part) == 0 {
-			continue
-		}
-		s, out := &list[k], a.out[done:done+len(part)]
-		done += len(part)
-		exact := !s.linear(uint64(part[0].Time), uint64(part[len(part)-1].Time))
-		up, down := (64-s.shift)&63, s.shift&63 // with a shift of 0, hi is 0, so up does not matter
-		for i := range part {
-			e, to := &part[i], &out[i]
-			if exact {
-				to.Time = s.at(uint64(e.Time))
-			} else {
-				hi, lo := bits.Mul64(uint64(e.Time)-s.units, s.rate)
-				to.Time = s.ns + int64(hi<<up|lo>>down)
-			}
-			to.Address, to.Kind = e.Address, e.Kind
-			kinds |= e.Kind
-		}
-	}
-	return kinds < unusual
 }

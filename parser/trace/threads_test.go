@@ -11,8 +11,9 @@ import (
 	"logparser/parser"
 )
 
-// differsThreads compares the n records that a reader gives with those of ReadEvents, and returns an error if they differ.
-func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadEvents, from int64, n int) error {
+// differsThreads returns how what a reader gives of n records from a record on differs from
+// what ReadEvents does.
+func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadCalls, from int64, n int) error {
 	want, got := make([]parser.Event, n), make([]parser.Event, n)
 	if k, err := l.ReadEvents(want, from); k < n {
 		return err
@@ -22,8 +23,24 @@ func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadEvents
 	}
 	first := -1
 	for k, t := range threads {
-		for i, e := range t.Events {
-			row := r.Row(k, i)
+		events := make([]parser.Event, t.End-t.First)
+		halves := make([]*parser.ThreadCall, len(events))
+		put := func(c *parser.ThreadCall, number uint32, time int64, kind parser.Kind) {
+			address, space := r.Address(c.Address)
+			events[number-t.First] = parser.Event{Address: address, Time: time, Thread: t.Thread, Space: space, Kind: kind}
+			halves[number-t.First] = c
+		}
+		for i := range t.Ended {
+			c := &t.Ended[i]
+			if put(c, c.Leave, c.LeaveTime, parser.Leave); c.Enter >= t.First {
+				put(c, c.Enter, c.EnterTime, parser.Enter)
+			}
+		}
+		for i := range t.Open {
+			put(&t.Open[i], t.Open[i].Enter, t.Open[i].EnterTime, parser.Enter)
+		}
+		for i := range events {
+			row := r.Row(k, t.First+uint32(i))
 			if row < 0 || row >= n || got[row].Kind != parser.Damaged {
 				return fmt.Errorf("event %d of thread %d has row %d", i, t.Thread, row)
 			}
@@ -33,13 +50,53 @@ func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadEvents
 				}
 				first = row
 			}
-			address, space := r.Address(e.Address)
-			got[row] = parser.Event{Address: address, Time: e.Time, Thread: t.Thread, Space: space, Kind: e.Kind}
+			got[row] = events[i]
+		}
+		if err := differsCalls(&t, events, halves); err != nil {
+			return err
 		}
 	}
 	for i := range want {
 		if got[i] != want[i] {
 			return fmt.Errorf("row %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// differsCalls returns how what calls say besides their events, which are those of the halves, differs from these.
+func differsCalls(t *parser.ThreadCalls, events []parser.Event, halves []*parser.ThreadCall) error {
+	if t.FirstTime != events[0].Time || t.LastTime != events[len(events)-1].Time {
+		return fmt.Errorf("thread %d has times %d to %d", t.Thread, t.FirstTime, t.LastTime)
+	}
+	depth, open, entered := t.Depth, 0, make(map[uint16]int)
+	for i, c := range halves {
+		if c == nil {
+			return fmt.Errorf("thread %d has no event %d", t.Thread, i)
+		}
+		enter := events[i].Kind == parser.Enter
+		if !enter {
+			depth--
+			if c.Enter >= t.First {
+				entered[c.Address]--
+				open--
+			}
+		}
+		if c.Depth != depth || depth < 0 || c.Enter >= t.First && entered[c.Address] > 0 && !c.Recursive {
+			return fmt.Errorf("event %d of thread %d, of depth %d, is of %+v", i, t.Thread, depth, c)
+		}
+		if enter {
+			depth++
+			open++
+			entered[c.Address]++
+		}
+	}
+	if open != len(t.Open) {
+		return fmt.Errorf("thread %d has %d open calls, want %d", t.Thread, len(t.Open), open)
+	}
+	for i, n := range t.New {
+		if c := halves[n.Enter-t.First]; c.Enter != n.Enter || c.Address != n.Address || i > 0 && n.Enter <= t.New[i-1].Enter {
+			return fmt.Errorf("thread %d has the new address %+v of %+v", t.Thread, n, c)
 		}
 	}
 	return nil

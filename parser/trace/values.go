@@ -418,9 +418,10 @@ func (r *valueReader) at(ordinal int64) *parser.CallValues {
 	return v
 }
 
-// record takes in a record of values. It has length bytes at an offset of the file; the first of them are in memory, in inside.
-func (r *valueReader) record(typ wire.Type, offset, length int64, inside []byte) {
-	if length < 2 || length > maxBody {
+// record takes in a record of values, which has the first word first. Its body has length bytes at an offset of the file; the
+// first of them are in memory, in inside.
+func (r *valueReader) record(first uint16, offset, length int64, inside []byte) {
+	if length > maxBody {
 		return
 	}
 	if int64(cap(r.arena)-len(r.arena)) < length {
@@ -433,35 +434,33 @@ func (r *valueReader) record(typ wire.Type, offset, length int64, inside []byte)
 			return
 		}
 	}
-	kind, values := wire.ValueKind(uint16(b[0])|uint16(b[1])<<8), b[2:len(b):len(b)]
-	if kind != wire.Given {
+	said, ok := wire.ParseValues(first, b[:len(b):len(b)])
+	if !ok {
+		return
+	}
+	if said.Kind != wire.Given {
 		want := parser.Enter
-		if typ == wire.Result {
+		if said.Result {
 			want = parser.Leave
 		}
-		if r.behind < r.from || r.behindKind != want || kind != wire.ByPlan && kind != wire.Registers {
+		form := formOf(&said)
+		if r.behind < r.from || r.behindKind != want || form == parser.NoValues {
 			return
 		}
 		v := r.at(r.behind)
-		v.Taken, v.Form = values, parser.ValuesByPlan
-		if kind == wire.Registers {
-			v.Form = parser.ValuesOfRegisters
-		}
+		v.Taken, v.Form = said.Values, form
 		r.arena = r.arena[:len(r.arena)+len(b)]
-		return
-	}
-	if len(values) < 4 {
 		return
 	}
 	r.align()
 	if len(r.open) == 0 {
 		return
 	}
-	given := parser.PlaceValues{Place: uint32(values[0]) | uint32(values[1])<<8 | uint32(values[2])<<16 | uint32(values[3])<<24, Bytes: values[4:]}
+	given := parser.PlaceValues{Place: said.Place, Bytes: said.Values}
 	r.arena = r.arena[:len(r.arena)+len(b)]
 	of := &r.open[len(r.open)-1]
 	switch {
-	case typ == wire.Result:
+	case said.Result:
 		of.given = append(of.given, given)
 	case of.enter >= r.from:
 		v := r.at(of.enter)

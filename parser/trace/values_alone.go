@@ -145,8 +145,10 @@ func (c *counter) records(b []byte) (p int, done, ok bool) {
 			if !c.window(b[p+head : p+length]) {
 				return p, false, false
 			}
-		case ordinal > c.from && (typ == wire.Arguments && !leave || typ == wire.Result && leave):
-			c.handOut(int(ordinal-1-c.from), b[p+head:p+length])
+		case ordinal > c.from && wire.IsValues(typ):
+			if v, ok := wire.ParseValues(first, b[p+head:p+length]); ok && v.Result == leave {
+				c.handOut(int(ordinal-1-c.from), &v)
+			}
 		}
 		p += length
 	}
@@ -155,18 +157,18 @@ func (c *counter) records(b []byte) (p int, done, ok bool) {
 }
 
 // handOut hands out the values taken at an event.
-func (c *counter) handOut(i int, b []byte) {
-	if form := formOf(b); form != parser.NoValues {
-		c.f(i, form, b[2:])
+func (c *counter) handOut(i int, v *wire.CallValues) {
+	if form := formOf(v); form != parser.NoValues {
+		c.f(i, form, v.Values)
 	}
 }
 
-// formOf returns the form of values that hooks took, from the body of their record. For other records it returns NoValues.
-func formOf(body []byte) parser.ValueForm {
-	if len(body) < 2 || len(body) > maxBody {
+// formOf returns the form of values that hooks took. For other records it returns NoValues.
+func formOf(v *wire.CallValues) parser.ValueForm {
+	if len(v.Values) > maxBody {
 		return parser.NoValues
 	}
-	switch wire.ValueKind(binary.LittleEndian.Uint16(body)) {
+	switch v.Kind {
 	case wire.ByPlan:
 		return parser.ValuesByPlan
 	case wire.Registers:

@@ -109,8 +109,8 @@ func (p *pairer) records(b []byte) (at int, done, ok bool) {
 			if !p.keepWindows() || !p.window(b[at+head:at+length]) {
 				return at, false, false
 			}
-		case typ == wire.Arguments || typ == wire.Result:
-			if !p.handOut(typ, b[at+head:at+length]) {
+		case wire.IsValues(typ):
+			if v, ok := wire.ParseValues(first, b[at+head:at+length]); ok && !p.handOut(&v) {
 				return at, false, false
 			}
 		}
@@ -192,18 +192,18 @@ func (p *pairer) keepWindows() bool {
 }
 
 // handOut hands out the values of the last event, unless the event is not wanted or the record does not fit its kind.
-func (p *pairer) handOut(typ wire.Type, body []byte) bool {
-	form := formOf(body)
+func (p *pairer) handOut(v *wire.CallValues) bool {
+	form := formOf(v)
 	i := p.i - 1
 	if i < 0 || form == parser.NoValues {
 		return true
 	}
 	k := int(p.pairs.Partner[i])
-	if entered := k == i; entered != (typ == wire.Arguments) {
+	if entered := k == i; entered == v.Result {
 		return true
 	}
 	t := &p.taken
-	t.Record, t.Address, t.Space, t.Form, t.Bytes = i, 0, 0, form, body[2:]
+	t.Record, t.Address, t.Space, t.Form, t.Bytes = i, 0, 0, form, v.Values
 	if k >= 0 {
 		f, ok := p.enterAt(k)
 		if !ok {

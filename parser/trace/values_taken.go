@@ -21,7 +21,7 @@ type takenQueue struct {
 // A takenValue is the values taken at an event, which has number ordinal in its stream.
 type takenValue struct {
 	ordinal int64
-	typ     wire.Type
+	result  bool
 	kind    wire.ValueKind
 	bytes   []byte
 }
@@ -57,10 +57,11 @@ func (q *takenQueue) compact() {
 	q.bytes = to
 }
 
-// take keeps the values of the record at p. The record has length bytes, and its values begin behind head bytes.
-func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) error {
+// take keeps the values of the record at p, which has the first word first. The record has length bytes, and its body begins
+// behind head bytes.
+func (d *decoder) take(first uint16, ordinal int64, head int, length int64) error {
 	length -= int64(head)
-	if length < 2 || length > maxBody {
+	if length > maxBody {
 		return nil
 	}
 	q := d.taken
@@ -81,13 +82,12 @@ func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) err
 			return shrunk(err)
 		}
 	}
-	b := q.bytes[from:len(q.bytes):len(q.bytes)]
-	kind := wire.ValueKind(uint16(b[0]) | uint16(b[1])<<8)
-	if kind != wire.ByPlan && kind != wire.Registers {
+	r, ok := wire.ParseValues(first, q.bytes[from:len(q.bytes):len(q.bytes)])
+	if !ok || formOf(&r) == parser.NoValues {
 		q.bytes = q.bytes[:from]
 		return nil
 	}
-	if q.list = append(q.list, takenValue{ordinal, typ, kind, b[2:]}); cap(q.list) > cap(q.memory) {
+	if q.list = append(q.list, takenValue{ordinal, r.Result, r.Kind, r.Values}); cap(q.list) > cap(q.memory) {
 		q.memory = q.list
 	}
 	return nil
@@ -101,7 +101,7 @@ func (d *decoder) takeBehind() error {
 			return err
 		}
 		first := uint16(b[0]) | uint16(b[1])<<8
-		if typ := wire.TypeOf(first); wire.IsShort(first) || typ != wire.Arguments && typ != wire.Result {
+		if wire.IsShort(first) || !wire.IsValues(wire.TypeOf(first)) {
 			return nil
 		}
 		if _, err := d.other(nil, d.ordinal); err != nil {
@@ -141,13 +141,9 @@ func (c *cursor) handOut(events []parser.Event) {
 		if s == nil {
 			continue
 		}
-		want := wire.Arguments
-		if e.Kind == parser.Leave {
-			want = wire.Result
-		}
 		list, ordinal := s.taken.list, int64(e.Address)-1
 		for ; len(list) > 0 && list[0].ordinal <= ordinal; list = list[1:] {
-			if t := list[0]; t.ordinal == ordinal && t.typ == want {
+			if t := list[0]; t.ordinal == ordinal && t.result == (e.Kind == parser.Leave) {
 				c.values = append(c.values, eventValues{i, t})
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -21,17 +20,6 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// planRecord returns the body of a PLAN with a piece of a plan.
-func planRecord(plan string, from, to int) []byte {
-	h := fnv.New64a()
-	io.WriteString(h, plan)
-	le := binary.LittleEndian
-	b := le.AppendUint64(nil, h.Sum64())
-	b = le.AppendUint32(le.AppendUint32(b, uint32(len(plan))), uint32(from))
-	b = append(b, plan[from:to]...)
-	return append(b, make([]byte, -len(b)&7)...)
-}
-
 // placeRecord returns the body of a PLACE that gives n ints.
 func placeRecord(number, line uint32, names string, n int) []byte {
 	le := binary.LittleEndian
@@ -43,6 +31,21 @@ func placeRecord(number, line uint32, names string, n int) []byte {
 		b = text(b, "int")
 	}
 	return append(b, make([]byte, -len(b)&7)...)
+}
+
+// appendValues makes a record of values, either in the form of version 1.1 or in the shorter form of version 1.2. Values that
+// the program gave are of place 1.
+func appendValues(r *rand.Rand, typ wire.Type, kind wire.ValueKind, values []byte) []byte {
+	place := []byte{1, 0, 0, 0}
+	switch short := r.IntN(2) == 0; {
+	case short && kind == wire.ByPlan:
+		return wire.AppendPlanValues(nil, typ-wire.Arguments+wire.PlanArguments, values)
+	case short && kind == wire.Given && len(values) <= 28:
+		return wire.AppendPlaceValues(nil, (typ-wire.Arguments)*4+wire.PlaceArguments, 1, values)
+	case kind == wire.Given:
+		return wire.AppendValues(nil, typ, uint16(kind), append(place, values...))
+	}
+	return wire.AppendValues(nil, typ, uint16(kind), values)
 }
 
 // saidValues returns the values of each record, "-" for none. Values that hooks took have a letter for their form, and values that
@@ -87,8 +90,8 @@ chunk process
 setting name="values" value="plan 0 /a.lpvalues"
 record type=18 ` + fmt.Sprintf("%x", placeRecord(1, 40, "w, h", 2)) + `
 record type=18 ` + fmt.Sprintf("%x", placeRecord(2, 41, "w * h", 1)) + `
-record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 0, 16)) + `
-record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 16, len(plan))) + `
+record type=17 ` + fmt.Sprintf("%x", tracetest.Plan(plan, 0, 16)) + `
+record type=17 ` + fmt.Sprintf("%x", tracetest.Plan(plan, 16, len(plan))) + `
 chunk events stream=1 thread=7 base=1000
 window w0 entry 0x400000
 arguments 1 99 # of no enter
@@ -138,10 +141,10 @@ arguments 1 aa00
 // TestValuesWithoutPlan has plans of which a piece is missing.
 func TestValuesWithoutPlan(t *testing.T) {
 	const plan = "lpvalues 1\nmachine x86-64\n"
-	half, wrong := planRecord(plan, 0, 16), planRecord(plan, 0, len(plan))
+	half, wrong := tracetest.Plan(plan, 0, 16), tracetest.Plan(plan, 0, len(plan))
 	wrong[20]++
 	for name, records := range map[string][][]byte{
-		"half": {half}, "wrong": {wrong}, "end first": {planRecord(plan, 16, len(plan)), half}, "two": {half, planRecord(plan+"#", 16, len(plan))},
+		"half": {half}, "wrong": {wrong}, "end first": {tracetest.Plan(plan, 16, len(plan)), half}, "two": {half, tracetest.Plan(plan+"#", 16, len(plan))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "file begin=1000\nchunk process\n"
@@ -199,7 +202,7 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 	}
 	given := func(i int, typ wire.Type) string {
 		v := value()
-		list[i].Raw(wire.AppendValues(nil, typ, 3, append([]byte{1, 0, 0, 0}, v...)))
+		list[i].Raw(appendValues(r, typ, wire.Given, v))
 		return fmt.Sprintf("1:%x", v)
 	}
 	for k := range events {
@@ -211,7 +214,7 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 			*stack = append(*stack, aValuedCall{enter: k})
 			if r.IntN(3) == 0 {
 				v := value()
-				th.Raw(wire.AppendValues(nil, wire.Arguments, 1, v))
+				th.Raw(appendValues(r, wire.Arguments, wire.ByPlan, v))
 				say(k, fmt.Sprintf("p%x", v))
 			}
 		} else {
@@ -220,7 +223,7 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 			th.Leave(now)
 			if r.IntN(3) == 0 {
 				v := value()
-				th.Raw(wire.AppendValues(nil, wire.Result, 1, v))
+				th.Raw(appendValues(r, wire.Result, wire.ByPlan, v))
 				say(k, fmt.Sprintf("p%x", v))
 			}
 			if top.results != "" {
@@ -378,12 +381,12 @@ func valuedLog(t *testing.T, r *rand.Rand, events, plain int) *trace.Log {
 			typ = wire.Result
 		}
 		if r.IntN(3) == 0 {
-			form := uint16(1 + r.IntN(2))
-			th.Raw(wire.AppendValues(nil, typ, form, []byte{byte(k), byte(k >> 8), byte(form)}))
+			form := wire.ValueKind(1 + r.IntN(2))
+			th.Raw(appendValues(r, typ, form, []byte{byte(k), byte(k >> 8), byte(form)}))
 		}
 		if r.IntN(20) == 0 {
 			th.Annotation(now, "between")
-			th.Raw(wire.AppendValues(nil, typ, 3, []byte{1, 0, 0, 0, 9, 9}))
+			th.Raw(appendValues(r, typ, wire.Given, []byte{9, 9}))
 		}
 	}
 	if err := w.Close(); err != nil {

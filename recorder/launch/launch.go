@@ -189,9 +189,7 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 	p := &Plan{Program: program, Way: program.Way(), command: command, file: file, workDir: opt.WorkDir, apart: opt.Apart, running: &running{}}
 	if target, ok := program.target(); ok && !opt.Bare {
 		if p.Library = opt.Library; p.Library == "" {
-			if p.Library, err = FindLibrary(target, opt.Building); errors.Is(err, fs.ErrPermission) {
-				return nil, message.Errorf("%w: %w", ErrNoLibrary, err)
-			} else if err != nil {
+			if p.Library, err = FindLibrary(target, opt.Building); err != nil {
 				return nil, err
 			}
 		}

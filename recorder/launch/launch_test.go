@@ -104,6 +104,36 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// TestWithoutValues asks of programs whether values are taken of them, and why not.
+func TestWithoutValues(t *testing.T) {
+	for _, test := range []struct {
+		program Program
+		raw     bool
+		want    string // a part of it; "" where they are
+	}{
+		{Program{Format: ELF, Machine: elf.EM_X86_64, Bits: 64, Calls: HookFunctions}, false, ""},
+		{Program{Format: ELF, Machine: elf.EM_X86_64, Bits: 64, Calls: HookFunctions}, true, "no registers are taken of app"},
+		{Program{Format: ELF, Machine: elf.EM_X86_64, Bits: 64, Calls: HookEntry}, true, ""},
+		{Program{Format: ELF, Machine: elf.EM_X86_64, Bits: 64, Sleds: SledEntry}, true, ""},
+		{Program{Format: ELF, Machine: elf.EM_X86_64, Bits: 64, Calls: HookMcount}, false, "calls no hooks at which there are any"},
+		{Program{Format: ELF, Machine: elf.EM_X86_64, Bits: 64, Linked: true}, false, ""},
+		{Program{Format: ELF, Machine: elf.EM_AARCH64, Bits: 64, Calls: HookFunctions}, false, "none on arm64"},
+		{Program{Format: ELF, Machine: elf.EM_AARCH64, Bits: 64, Calls: HookFunctions, Sleds: SledXRay}, false, ""},
+		{Program{Format: ELF, Machine: elf.EM_AARCH64, Bits: 64, Sleds: SledXRay}, true, "no registers are taken of app"},
+		{Program{Format: ELF, Machine: elf.EM_386, Bits: 32, Calls: HookFunctions}, false, "of 32 bits"},
+		{Program{Format: ELF, Machine: elf.EM_386, Bits: 32, Calls: HookEntry}, false, ""},
+		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64, Calls: HookFunctions, dll: "logrec.dll"}, false, ""},
+		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64, Calls: HookPenter, dll: "logrec.dll"}, false, "/Gh and /GH"},
+		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64}, false, "calls no hooks"},
+	} {
+		test.program.Path = "/a/app"
+		got := test.program.WithoutValues(test.raw)
+		if got.IsZero() != (test.want == "") || !strings.Contains(got.String(), test.want) {
+			t.Errorf("%+v: %q, and not %q", test.program, got, test.want)
+		}
+	}
+}
+
 // TestPrivileged looks at a program with another user's rights.
 func TestPrivileged(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 || testing.Short() {

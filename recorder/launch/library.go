@@ -203,11 +203,12 @@ func (t Target) build(dir string, building func(compiler string)) (string, error
 	if len(compilers) == 0 {
 		return "", ErrNoCompiler
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = ownFolder(dir)
 	}
-	if err := ownFolder(dir); err != nil {
-		return "", err
+	if err != nil {
+		return "", message.Errorf("%w: %w", ErrNoLibrary, err)
 	}
 	keys := make([]string, len(compilers))
 	for i, c := range compilers {
@@ -245,7 +246,7 @@ func (t Target) build(dir string, building func(compiler string)) (string, error
 func (t Target) compile(c compiler, dir, key string) (string, error) {
 	work, err := os.MkdirTemp(dir, ".build-*")
 	if err != nil {
-		return "", err
+		return "", message.Errorf("%w: %w", ErrNoLibrary, err)
 	}
 	defer os.RemoveAll(work)
 	var sources []string

@@ -1,4 +1,4 @@
-/* format.h: the numbers of the trace format, version 1.1.
+/* format.h: the numbers of the trace format, version 1.2.
  *
  * docs/formats.md, "The trace (.lptrace)", is the specification. Offsets are
  * those of its tables; everything is little-endian. */
@@ -88,10 +88,18 @@ enum {
   LRF_ARGUMENTS = 12,
   LRF_RESULT = 13,
   LRF_LOST = 14,
+  LRF_PLAN_ARGUMENTS = 15,
+  LRF_PLAN_RESULT = 16,
   LRF_STACK_SWITCH = 48,
   LRF_LEFT = 49,
+  LRF_PLACE_ARGUMENTS = 56, /* to 59 */
+  LRF_PLACE_RESULT = 60,    /* to 63 */
 };
-/* What ARGUMENTS and RESULT hold: values by a plan, registers, values of logrec_values.h. */
+/* LRF_PLACE_WORD is the first word of values of a place up to LRF_MOST_SHORT_PLACE, without its length: that is in the bits
+ * from LRF_PLACE_WORDS on, and has four. */
+enum { LRF_MOST_SHORT_PLACE = 63, LRF_PLACE_WORDS = 8 };
+#define LRF_PLACE_WORD(type, place) ((uint16_t)(((type) | ((place)&3)) << 2 | (place) >> 2 << 12))
+/* What ARGUMENTS and RESULT hold: values by a plan (version 1.1), registers, values of logrec_values.h. */
 enum { LRF_VALUES_PLAN = 1, LRF_VALUES_RAW = 2, LRF_VALUES_PLACE = 3 };
 /* Lengths of texts in them: what is no length. */
 enum { LRF_LONGEST_LENGTH = 0xfff0, LRF_TEXT_LONGER = 0xfffd, LRF_TEXT_UNREADABLE = 0xfffe, LRF_TEXT_NULL = 0xffff };

@@ -1,12 +1,12 @@
-/* hooks_cyg.c: the hooks that -finstrument-functions calls (gcc, clang). On Linux x86-64 the program calls
- * hooks_cyg_x86_64.S, which saves the registers if values are taken, and calls what is here. Elsewhere no values are
+/* hooks_cyg.c: the hooks that -finstrument-functions calls (gcc, clang). On x86-64 the program calls hooks_cyg_x86_64.S,
+ * or hooks_cyg_windows.S, which saves the registers if values are taken, and calls what is here. Elsewhere no values are
  * taken. */
 
 #include "hot.h"
 #include "logrec.h"
 #include "values.h"
 
-#if LR_HAVE_ALL_PLANS && defined(__ELF__)
+#if LR_HAVE_ALL_PLANS
 #define KEEPS_REGISTERS 1
 #else
 #define KEEPS_REGISTERS 0
@@ -15,13 +15,17 @@
 #if KEEPS_REGISTERS
 #define ENTER lr_cyg_enter
 #define EXIT lr_cyg_exit
+#if defined(__ELF__)
 #pragma GCC visibility push(hidden)
+#endif
 void lr_cyg_enter(void *function, void *site);
 void lr_cyg_exit(void *function, void *site);
 /* slot: where the hook's return address lies. */
 void lr_cyg_enter_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot);
 void lr_cyg_exit_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot);
+#if defined(__ELF__)
 #pragma GCC visibility pop
+#endif
 #else
 #define ENTER __cyg_profile_func_enter
 #define EXIT __cyg_profile_func_exit

@@ -42,8 +42,12 @@ void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const s
 
 #define LR_CALLED __attribute__((visibility("hidden"), used)) LR_OWN
 /* For functions that the hot path jumps to where values are taken. They are not inlined, so that the path without
- * values saves no registers for them. */
+ * values saves no registers for them, and keep arguments that they do not use, so that all are where the hook has put them. */
+#if defined(__clang__)
 #define LR_APART __attribute__((noinline)) LR_OWN
+#else
+#define LR_APART __attribute__((noinline, noclone)) LR_OWN
+#endif
 
 uint32_t lr_find_xsave_size(void);
 int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
@@ -120,7 +124,8 @@ LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const str
 #endif
 
 /* enter_with_more and leave_with_more are for what lr_take_quickest does not take. */
-LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r, uintptr_t idle) {
+LR_APART static int enter_with_more(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
+  struct lr_level *const v = &t->level[0];
   v->inside = frame;
   lr_barrier();
   int done = 0;
@@ -129,7 +134,7 @@ LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsig
     if (LR_LIKELY(f->enter.quick)) {
       lr_take_quick(lr_position(v) + LR_ENTER_BYTES, &f->enter, r);
       lr_barrier();
-      done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, f->enter.fixed, NULL, NULL);
+      done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, f->enter.grows - LR_ENTER_BYTES, NULL, NULL);
     } else {
       done = enter_with_all(v, address, kind, frame, f, r);
     }
@@ -193,13 +198,14 @@ LR_APART static int enter_after(struct lr_thread *t, uintptr_t address, unsigned
 
 #endif
 
-/* quickest_enter is the hot path where values are taken; v is level 0. It calls no function, so that it has few
- * registers to save. */
-LR_INLINE int quickest_enter(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r) {
+/* quickest_enter is the hot path where values are taken. It calls no function, so that it has no registers to save. */
+LR_INLINE int quickest_enter(uintptr_t address, uintptr_t frame, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
+  struct lr_level *const v = &t->level[0];
   const uintptr_t idle = lr_relaxed(&lr_quick_idle);
-  if (LR_UNLIKELY(v->inside != idle)) return 1;
+  /* idle is no level's inside where recording is off. */
+  if (LR_UNLIKELY(v->inside != idle)) return lr_relaxed(&lr_mode) != LR_OFF;
   const struct lr_valued *const f = lr_valued_quick(address);
-  if (LR_UNLIKELY(!f || f->enter.quick != LR_QUICKEST)) return enter_with_more(v, address, kind, frame, r, idle);
+  if (LR_UNLIKELY(!f || f->enter.quick != LR_QUICKEST)) return enter_with_more(address, frame, idle, r, t, kind);
   v->inside = frame;
   lr_barrier();
   const int done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, 0, &f->enter, r);
@@ -207,26 +213,26 @@ LR_INLINE int quickest_enter(struct lr_level *v, uintptr_t address, unsigned kin
   v->inside = idle;
   return !done;
 }
-LR_APART static int enter_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
-  return quickest_enter(v, address, 1, frame, r);
+LR_APART static int enter_with(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *r, struct lr_thread *t) {
+  (void)site;
+  return quickest_enter(address, frame, r, t, 1);
 }
 #if !defined(_WIN32)
-LR_APART static int patched_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
-  return quickest_enter(v, address, 0, frame, r);
+LR_APART static int patched_with(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *r, struct lr_thread *t) {
+  (void)site;
+  return quickest_enter(address, frame, r, t, 0);
 }
 #else
 #define patched_with enter_with /* there are none */
 #endif
 
 /* kind: 0 if address is the function's first byte, 1 if it is a return address behind that. */
-LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
+LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
   struct lr_thread *const t = lr_self_get();
   struct lr_level *const v = &t->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) {
-    if (mode == LR_OFF || !registers) return mode != LR_OFF;
-    return (kind ? enter_with : patched_with)(v, address, frame, registers); /* a jump: both return 0 or 1 */
-  }
+  /* A jump that leaves the arguments where they are. */
+  if (LR_UNLIKELY(v->inside != mode)) return (kind ? enter_with : patched_with)(address, frame, site, registers, t);
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top;
@@ -238,13 +244,11 @@ LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, stru
   return !done;
 }
 LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
-  (void)site;
-  return entry_fast(address, 1, frame, registers);
+  return entry_fast(address, 1, frame, site, registers);
 }
 #if !defined(_WIN32)
 LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
-  (void)site;
-  return entry_fast(function, 0, frame, registers);
+  return entry_fast(function, 0, frame, site, registers);
 }
 #endif
 
@@ -271,7 +275,8 @@ LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t si
 }
 #endif
 
-LR_APART static int leave_with_more(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r, uintptr_t idle) {
+LR_APART static int leave_with_more(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t) {
+  struct lr_level *const v = &t->level[0];
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
@@ -284,7 +289,7 @@ LR_APART static int leave_with_more(struct lr_level *v, uintptr_t address, uintp
       } else if (LR_LIKELY(f->leave.quick)) {
         lr_take_quick(lr_position(v) + LR_LEAVE_BYTES, &f->leave, r);
         lr_barrier();
-        done = lr_try_leave_with(v, top->function, frame, 2, f->leave.fixed, NULL, NULL);
+        done = lr_try_leave_with(v, top->function, frame, 2, f->leave.grows - LR_LEAVE_BYTES, NULL, NULL);
       } else {
         done = leave_with_all(v, frame, &f->leave, r);
       }
@@ -295,19 +300,21 @@ LR_APART static int leave_with_more(struct lr_level *v, uintptr_t address, uintp
   return !done;
 }
 
-LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
+LR_APART static int leave_with(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *r, struct lr_thread *t) {
+  (void)site;
+  struct lr_level *const v = &t->level[0];
   const uintptr_t idle = lr_relaxed(&lr_quick_idle);
-  if (LR_UNLIKELY(v->inside != idle)) return 1;
+  if (LR_UNLIKELY(v->inside != idle)) return lr_relaxed(&lr_mode) != LR_OFF;
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
   /* The frame is compared first: the bottom entry has function 0, and so do free entries of the table, which would be
    * found. */
   const struct lr_valued *const f =
-      LR_LIKELY(top->frame == frame && lr_by_frame(top)) ? lr_valued_quick((uintptr_t)(top->function >> 1)) : NULL;
-  if (LR_UNLIKELY(!f || f->leave.quick != LR_QUICKEST || !r || !lr_returns(address))) {
+      LR_LIKELY(top->frame == frame && top->owner == LR_ONE_CALL) ? lr_valued_quick((uintptr_t)(top->function >> 1)) : NULL;
+  if (LR_UNLIKELY(!f || f->leave.quick != LR_QUICKEST || !r || *(const volatile uint8_t *)address != LR_RET)) {
     v->inside = idle;
-    return leave_with_more(v, address, frame, r, idle);
+    return leave_with_more(address, frame, idle, r, t);
   }
   const int done = lr_try_leave_with(v, 0, frame, 2, 0, &f->leave, r);
   lr_barrier();
@@ -316,13 +323,10 @@ LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t 
 }
 
 LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
-  (void)site;
-  struct lr_level *const v = &lr_self_get()->level[0];
+  struct lr_thread *const t = lr_self_get();
+  struct lr_level *const v = &t->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) {
-    if (mode == LR_OFF) return 0;
-    return leave_with(v, address, frame, registers); /* a jump */
-  }
+  if (LR_UNLIKELY(v->inside != mode)) return leave_with(address, frame, site, registers, t); /* a jump */
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *top = v->top - 1;
@@ -363,7 +367,7 @@ LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, st
   if (lr_relaxed(&lr_mode) == LR_OFF) return 0;
   if (!lr_mirrored((uintptr_t)slot)) return 1;
   redirect(slot);
-  return entry_fast(call->function, 0, (uintptr_t)slot, registers);
+  return entry_fast(call->function, 0, (uintptr_t)slot, 0, registers);
 }
 
 LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers) {

@@ -10,9 +10,6 @@
 
 #include "values.h"
 
-/* Bytes of the records that the hot path writes. */
-enum { LR_ENTER_BYTES = 6, LR_LEAVE_BYTES = 2 };
-
 #if defined(__GNUC__)
 #define LR_CONSTANT_0(x) (__builtin_constant_p(x) && (x) == 0)
 #else
@@ -29,12 +26,13 @@ LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned
                                 uint32_t pc, size_t values, const struct lr_program *program, const struct lr_registers *registers) {
   /* Values first: what they need of registers is free again before the counter is read. They mean nothing until used covers
    * them. */
+  uint8_t *place = NULL;
   if (program) {
     struct lrf_chunk *const chunk = v->chunk;
     const size_t at = chunk->used;
     if (LR_UNLIKELY(at >= v->limit)) return 0;
-    lr_take_quickest((uint8_t *)(chunk + 1) + at + LR_ENTER_BYTES, program, registers);
-    values = program->fixed;
+    place = (uint8_t *)(chunk + 1) + at;
+    lr_take_quickest(place + LR_ENTER_BYTES, program, registers);
     lr_barrier();
   }
   /* Then the counter: it takes long, and wants registers of its own. Then one
@@ -44,20 +42,26 @@ LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned
   lr_barrier();
   const uint64_t delta = now - v->last;
   if (LR_UNLIKELY(delta > 0xffff)) return 0;
+  if (program) lr_store16(place + 4, (uint16_t)delta);
   lr_barrier();
   const uint64_t first =
       ((uint64_t)function << LRF_OFFSET_SHIFT) + v->window[kind][(uint32_t)function >> LRF_OFFSET_BITS];
   if (LR_UNLIKELY(first >> 32)) return 0;
   lr_barrier();
-  struct lrf_chunk *const c = v->chunk;
-  size_t used = c->used;
-  lr_opaque(used);
-  if (LR_UNLIKELY(used >= v->limit)) return 0;
+  struct lrf_chunk *c = NULL;
+  size_t used = 0;
+  if (!program) {
+    c = v->chunk;
+    used = c->used;
+    lr_opaque(used);
+    if (LR_UNLIKELY(used >= v->limit)) return 0;
+    place = (uint8_t *)(c + 1) + used;
+  }
   if (!program && LR_CONSTANT_0(values)) {
-    lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
+    lr_store64(place, first | delta << 32);
   } else {
-    lr_store32((uint8_t *)(c + 1) + used, (uint32_t)first);
-    lr_store16((uint8_t *)(c + 1) + used + 4, (uint16_t)delta);
+    lr_store32(place, (uint32_t)first);
+    if (!program) lr_store16(place + 4, (uint16_t)delta);
   }
   lr_barrier();
   struct lr_frame_entry *const top = v->top;
@@ -68,7 +72,8 @@ LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned
     return 0;
   lr_barrier();
   v->last = now;
-  lr_store(&c->used, (uint32_t)(used + LR_ENTER_BYTES + values));
+  if (program) lr_grow(&v->chunk->used, program->grows);
+  else lr_store(&c->used, (uint32_t)(used + LR_ENTER_BYTES + values));
   top->function = (uint64_t)function << 1 | kind;
   top->frame = frame;
   top->time = now;
@@ -101,15 +106,17 @@ LR_INLINE int lr_try_leave_with(struct lr_level *v, uint64_t key, uintptr_t fram
   size_t used = c->used;
   lr_opaque(used);
   if (LR_UNLIKELY(used >= v->limit)) return 0;
-  lr_store16((uint8_t *)(c + 1) + used, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
-  if (program) {
-    lr_take_quickest((uint8_t *)(c + 1) + used + LR_LEAVE_BYTES, program, registers);
-    values = program->fixed;
-    lr_barrier();
-  }
+  uint8_t *const place = (uint8_t *)(c + 1) + used;
+  lr_store16(place, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
   v->last = now;
   v->top = top;
-  lr_store(&c->used, (uint32_t)(used + LR_LEAVE_BYTES + values));
+  if (program) {
+    lr_take_quickest(place + LR_LEAVE_BYTES, program, registers);
+    lr_barrier();
+    lr_grow(&c->used, program->grows);
+  } else {
+    lr_store(&c->used, (uint32_t)(used + LR_LEAVE_BYTES + values));
+  }
   return 1;
 }
 LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) { return lr_try_leave_with(v, key, frame, exact, 0, NULL, NULL); }

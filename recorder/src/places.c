@@ -40,18 +40,36 @@ LR_OWN static void put_cut(const char *s) {
   lr_put(&lr_record, s, n < most ? n : most);
 }
 
+/* What is in the first two fields of a place. log: lr_global.log once the place is in the log, or its complement where nothing
+ * of it is recorded. id: the place's number, or, if all of its records are the same short one, SHORT with the record's first
+ * word and, from bit LENGTH_SHIFT on, its length in bytes. */
+#define SHORT ((uint32_t)1 << 31)
+enum { LENGTH_SHIFT = 16 };
+LR_INLINE int is_told(const struct logrec_place *place) {
+  const uint32_t log = lr_load(&place->log);
+  return log == lr_global.log || log == ~lr_global.log;
+}
+LR_INLINE uint32_t number_of(uint32_t id) { return id & SHORT ? (id >> 2 & 3) | (id >> 12 & 15) << 2 : id; }
+/* packed: 0, or how many bytes the values have each time. */
+LR_OWN static uint32_t id_of(uint32_t number, unsigned type, unsigned packed) {
+  if (!packed || number > LRF_MOST_SHORT_PLACE) return number;
+  const unsigned words = (2 + packed + 1) / 2, form = type == LRF_ARGUMENTS ? LRF_PLACE_ARGUMENTS : LRF_PLACE_RESULT;
+  return SHORT | 2 * words << LENGTH_SHIFT | words << LRF_PLACE_WORDS | LRF_PLACE_WORD(form, number);
+}
+
 /* tell_place writes PLACE, unless another thread has already. */
-LR_COLD static void tell_place(struct logrec_place *place, const struct logrec_types *types) {
+LR_COLD static void tell_place(unsigned type, struct logrec_place *place, const struct logrec_types *types, unsigned packed) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
   if (lr_record_begin()) {
-    if (place->log == lr_global.log) {
+    if (is_told(place)) {
       plat_unlock();
     } else {
-      uint32_t id = 0;
+      uint32_t log = ~lr_global.log, number = 0;
       if (lr_settings.values != LR_VALUES_OFF) {
-        id = ++lr_global.places;
-        lr_put32(&lr_record, id);
+        log = lr_global.log;
+        number = ++lr_global.places;
+        lr_put32(&lr_record, number);
         lr_put32(&lr_record, place->line);
         put_cut(place->function);
         put_cut(place->file);
@@ -61,8 +79,8 @@ LR_COLD static void tell_place(struct logrec_place *place, const struct logrec_t
         for (unsigned i = 0; i < types->count; i++) put_type_name(types->names ? types->names[i] : "");
         lr_write_record(LRF_PLACE, lr_ticks());
       }
-      lr_store(&place->id, id);
-      lr_store(&place->log, lr_global.log);
+      lr_store(&place->id, id_of(number, type, packed));
+      lr_store(&place->log, log);
       plat_unlock();
     }
   }
@@ -148,15 +166,15 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
     lr_level_end(t, v);
     return;
   }
-  if (lr_load(&place->log) != lr_global.log) tell_place(place, types);
+  if (!is_told(place)) tell_place(type, place, types, packed);
   size_t most = 16;
   for (unsigned i = 0; i < types->count; i++) most += size_of(types->codes[i]) ? size_of(types->codes[i]) : 2 + MOST_TEXT;
   if (most > MOST_VALUES + 16) most = MOST_VALUES + 16;
-  if (place->id && place->log == lr_global.log && lr_room(t, v, lr_time_of(v), most)) {
+  if (place->log == lr_global.log && lr_room(t, v, lr_time_of(v), most)) {
     uint8_t *const begin = lr_position(v);
     const size_t head = most / 2 > 255 ? 6 : 2;
     lr_store16(begin + head, LRF_VALUES_PLACE);
-    lr_store32(begin + head + 2, place->id);
+    lr_store32(begin + head + 2, number_of(place->id));
     uint8_t *p = begin + head + 6;
     if (packed) memcpy(p, cells, packed), p += packed;
     else p = put_values(p, types, cells);
@@ -193,9 +211,9 @@ LR_INLINE void record(unsigned type, struct logrec_place *place, const struct lo
         lr_store64(p, cells[i]);
         p += n;
       }
-      if (LR_LIKELY(i == types->count && place->id)) {
+      if (LR_LIKELY(i == types->count)) {
         if ((p - begin) & 1) *p++ = 0;
-        lr_store64(begin, LRF_FIRST_WORD(type, (unsigned)(p - begin) / 2) | (uint64_t)LRF_VALUES_PLACE << 16 | (uint64_t)place->id << 32);
+        lr_store64(begin, LRF_FIRST_WORD(type, (unsigned)(p - begin) / 2) | (uint64_t)LRF_VALUES_PLACE << 16 | (uint64_t)number_of(place->id) << 32);
         lr_store(&c->used, (uint32_t)(used + (size_t)(p - begin)));
       }
       done = i == types->count;
@@ -216,7 +234,8 @@ LR_COLD static void packed_slow(struct logrec_place *place, const struct logrec_
   if ((what & 0xff) - 1 < sizeof words) record_slow(what >> 8, place, types, words, frame, what & 0xff);
 }
 LR_INLINE void record_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned type, unsigned bytes) {
-  struct lr_level *const v = &lr_self_get()->level[0];
+  struct lr_thread *const t = lr_self_get();
+  struct lr_level *const v = &t->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
   if (LR_UNLIKELY(v->inside != mode)) {
     if (mode != LR_OFF) packed_slow(place, types, first, second, frame, type << 8 | (bytes & 0xff));
@@ -224,23 +243,32 @@ LR_INLINE void record_packed(struct logrec_place *place, const struct logrec_typ
   }
   v->inside = frame;
   lr_barrier();
-  if (LR_UNLIKELY(frame - v->top[-1].frame + LR_NEAR > 2 * LR_NEAR || lr_load(&place->log) != lr_global.log || v->chunk->used >= v->limit || !place->id)) {
-    v->inside = mode;
+  if (LR_UNLIKELY(frame - v->top[-1].frame + LR_NEAR > 2 * LR_NEAR || lr_load(&place->log) != lr_global.log || v->chunk->used >= v->limit)) {
+    v->inside = t->mode;
     packed_slow(place, types, first, second, frame, type << 8 | (bytes & 0xff));
     return;
   }
   /* There is room for more: LR_RESERVE. */
   struct lrf_chunk *const c = v->chunk;
-  const size_t used = c->used;
-  uint8_t *const begin = (uint8_t *)(c + 1) + used;
-  const unsigned words = (bytes + 9) / 2;
-  lr_store32(begin, LRF_FIRST_WORD(type, words) | (uint32_t)LRF_VALUES_PLACE << 16);
-  lr_store32(begin + 4, place->id);
-  lr_store64(begin + 8, first);
-  lr_store64(begin + 16, second);
-  lr_store(&c->used, (uint32_t)(used + 2 * words));
+  uint8_t *begin = (uint8_t *)(c + 1) + c->used;
+  const uint32_t id = place->id;
+  uint32_t length;
+  if (LR_LIKELY(id & SHORT)) {
+    lr_store16(begin, (uint16_t)id);
+    length = (id & ~SHORT) >> LENGTH_SHIFT;
+  } else {
+    const unsigned words = (bytes + 9) / 2;
+    lr_store32(begin, LRF_FIRST_WORD(type, words) | (uint32_t)LRF_VALUES_PLACE << 16);
+    lr_store32(begin + 4, id);
+    begin += 6;
+    length = 2 * words;
+  }
+  lr_store64(begin + 2, first);
+  lr_store64(begin + 10, second);
   lr_barrier();
-  v->inside = mode;
+  lr_grow(&c->used, length);
+  lr_barrier();
+  v->inside = t->mode; /* as before; to keep it in a register takes one too many */
 }
 
 LR_OWN void logrec_arguments_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes) {

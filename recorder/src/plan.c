@@ -11,7 +11,7 @@
 
 LR_OWN void lr_plan_read(void) {
   if (lr_settings.values == LR_VALUES_PLAN || lr_settings.values == LR_VALUES_RAW) {
-    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64, x86 and arm64, and of MinGW on Windows x64, only: none are taken");
+    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64, x86 and arm64, and on Windows x64 where gcc or clang of MinGW built the recorder, only: none are taken");
     lr_settings.values = LR_VALUES_UNSET;
   }
 }
@@ -47,7 +47,7 @@ static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
 #endif
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
-#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, {0, 0}, 0, 0, 0}
+#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, {0, 0}, 0, 0, 0, 0}
 static const struct lr_valued raw = {0, 0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE), {0}, 0};
 #endif
 
@@ -55,7 +55,8 @@ static const struct lr_valued raw = {0, 0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw
 
 enum { PROBES = 64 };
 struct lr_valued_entry *lr_valued_entries;
-static const struct lr_valued none = {0, 0, 0, {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, 0, 0, 0}, {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, 0, 0, 0}, {0}, 0};
+#define NOTHING(bytes) {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, bytes, 0, 0, 0}
+static const struct lr_valued none = {0, 0, 0, NOTHING(LR_ENTER_BYTES), NOTHING(LR_LEAVE_BYTES), {0}, 0};
 
 /* known returns what keep has of an address; NULL: nothing. */
 LR_OWN static const struct lr_valued *known(uintptr_t address) {

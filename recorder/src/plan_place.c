@@ -19,11 +19,6 @@ LR_OWN uint64_t lr_plan_number(struct token w, unsigned base, uint64_t least, ui
   return *wrong ? least : v;
 }
 
-#if defined(_WIN32)
-/* The number of the slot in struct lr_registers that has the high half of xmm0. */
-enum { XMM0_HIGH = 4 };
-#endif
-
 #if defined(__aarch64__)
 /* bytes_of returns how many bytes of a vector register a name stands for, and 0 for other names. */
 LR_OWN static uint32_t bytes_of(struct token w) { return w.s[0] == 's' ? 4 : w.s[0] == 'd' ? 8 : w.s[0] == 'q' ? 16 : 0; }
@@ -38,35 +33,55 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
   return 2 * n;
 }
 #else
+#if defined(__i386__)
+#define INTEGER(name) #name, offsetof(struct lr_registers, name) / 4
+LR_OWN static int32_t vector_slot(struct token w, int leave, int hook) { return (void)w, (void)leave, (void)hook, -1; }
+#else
+#define INTEGER(name) #name, offsetof(struct lr_registers, name) / 8
+/* vector_slot returns the slot of a vector register that has arguments or, leave, results; -1 if there is none. hook: or of one
+ * that functions of Windows keep for their callers. The name of a high half has h behind the register's. */
+LR_OWN static int32_t vector_slot(struct token w, int leave, int hook) {
+  static const char *const names[] = {"xmm0", "xmm1", "xmm2",  "xmm3",  "xmm4",  "xmm5",  "xmm6",  "xmm7",
+                                      "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"};
+  enum { VECTORS = sizeof names / sizeof *names };
+  int n = 0;
+#if defined(_WIN32)
+  enum { ARGUMENTS = 4, RESULTS = 1, PRESERVED = 6, HIGH_HALF = 4 };
+  const int high = w.n && w.s[w.n - 1] == 'h';
+  if (leave && !hook && is(w, "xmm0h")) return HIGH_HALF;
+  if (high) w.n--;
+  while (n < VECTORS && !is(w, names[n])) n++;
+  if (hook && n >= PRESERVED && n < VECTORS) return (int32_t)(offsetof(struct lr_registers, preserved) / 8) + 2 * (n - PRESERVED) + high;
+  if (high) return -1;
+#else
+  enum { ARGUMENTS = 8, RESULTS = 2 };
+  (void)hook;
+  while (n < VECTORS && !is(w, names[n])) n++;
+#endif
+  return n < (leave ? RESULTS : ARGUMENTS) ? n : -1;
+}
+#endif
+
 LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
+  /* enter, leave: it has arguments, or results. Hooks of -finstrument-functions keep all. */
   static const struct {
     const char *name;
     uint8_t slot, enter, leave;
 #if defined(__i386__)
-  } names[] = {{"eax", offsetof(struct lr_registers, eax) / 4, 1, 1},
-       {"ecx", offsetof(struct lr_registers, ecx) / 4, 1, 0},
-       {"edx", offsetof(struct lr_registers, edx) / 4, 1, 1}};
-  enum { LAST_VECTOR = '0' - 1, LAST_RESULT = '0' - 1 }; /* this ABI uses no vector registers */
-#elif defined(_WIN32)
-  } names[] = {{"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0}, {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 0},
-               {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
-               {"rax", offsetof(struct lr_registers, rax) / 8, 0, 1}, {"xmm0h", XMM0_HIGH, 0, 1}};
-  enum { LAST_VECTOR = '3', LAST_RESULT = '0' };
+  } names[] = {{INTEGER(eax), 1, 1}, {INTEGER(ecx), 1, 0}, {INTEGER(edx), 1, 1}};
 #else
-  } names[] = {{"rdi", offsetof(struct lr_registers, rdi) / 8, 1, 0}, {"rsi", offsetof(struct lr_registers, rsi) / 8, 1, 0},
-               {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 1}, {"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0},
-               {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
-               {"rax", offsetof(struct lr_registers, rax) / 8, 1, 1}, {"rbx", offsetof(struct lr_registers, rbx) / 8, 0, 0},
-               {"rbp", offsetof(struct lr_registers, rbp) / 8, 0, 0}, {"r10", offsetof(struct lr_registers, r10) / 8, 0, 0},
-               {"r11", offsetof(struct lr_registers, r11) / 8, 0, 0}, {"r12", offsetof(struct lr_registers, r12) / 8, 0, 0},
-               {"r13", offsetof(struct lr_registers, r13) / 8, 0, 0}, {"r14", offsetof(struct lr_registers, r14) / 8, 0, 0},
-               {"r15", offsetof(struct lr_registers, r15) / 8, 0, 0}};
-  enum { LAST_VECTOR = '7', LAST_RESULT = '1' };
+  } names[] = {{INTEGER(rcx), 1, 0}, {INTEGER(r8), 1, 0},  {INTEGER(r9), 1, 0},  {INTEGER(rbx), 0, 0}, {INTEGER(rbp), 0, 0},
+               {INTEGER(r10), 0, 0}, {INTEGER(r11), 0, 0}, {INTEGER(r12), 0, 0}, {INTEGER(r13), 0, 0}, {INTEGER(r14), 0, 0},
+               {INTEGER(r15), 0, 0},
+#if defined(_WIN32)
+               {INTEGER(rdx), 1, 0}, {INTEGER(rax), 0, 1}, {INTEGER(rsi), 0, 0}, {INTEGER(rdi), 0, 0}};
+#else
+               {INTEGER(rdx), 1, 1}, {INTEGER(rax), 1, 1}, {INTEGER(rsi), 1, 0}, {INTEGER(rdi), 1, 0}};
+#endif
 #endif
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if ((hook || (leave ? names[i].leave : names[i].enter)) && is(w, names[i].name)) return names[i].slot;
-  if (w.n == 4 && memcmp(w.s, "xmm", 3) == 0 && w.s[3] >= '0' && w.s[3] <= (leave ? LAST_RESULT : LAST_VECTOR)) return w.s[3] - '0';
-  return -1;
+  return vector_slot(w, leave, hook);
 }
 #endif
 
@@ -80,7 +95,7 @@ LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
   const int32_t distance = (int32_t)lr_plan_number(number, 10, 0, MOST_STACK, wrong);
   if (is(name, "rsp") && !below) return distance;
   const int32_t slot = register_slot(name, 0, 1);
-  if (slot < 8) { /* there is no such register, or it is a vector register, which holds no address */
+  if (slot < 0 || *name.s != 'r') { /* there is no such register, or it is a vector register, which holds no address */
     if (!*wrong) *wrong = lr_not_a_place;
     return 0;
   }

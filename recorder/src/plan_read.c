@@ -193,7 +193,7 @@ LR_OWN static uint8_t takes_vectors(const struct lr_program *program) {
 /* find_quick finds out whether a program takes integer registers only, so that its record is always as long. */
 LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
   enum { FIRST_INTEGER = 8 };
-  unsigned n = 4;
+  unsigned n = 2;
   for (unsigned i = 0; i < program->count; i++) {
     const struct lr_take *const s = &program->steps[i];
     if (s->op != LR_TAKE_PART || s->source >= 0 || ~s->source < FIRST_INTEGER) return;
@@ -204,9 +204,11 @@ LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
   program->zero = (uint16_t)n; /* if it is not padding, it is behind the record */
   n += n & 1;
   if (n / 2 > 255) return;
-  program->quick = program->count <= 2 ? LR_QUICKEST : 1;
-  program->fixed = (uint16_t)(program->count ? n : 0);
-  program->head = LRF_FIRST_WORD(type, n / 2) | (uint32_t)program->kind << 16;
+  const unsigned last = program->count == 2 ? program->steps[1].size : 0;
+  program->quick = program->count <= 2 && (last < 8 || program->zero == n) ? LR_QUICKEST : 1;
+  program->mask = last < 8 ? ((uint64_t)1 << 8 * last) - 1 : ~(uint64_t)0;
+  program->grows = (uint16_t)((type == LRF_ARGUMENTS ? LR_ENTER_BYTES : LR_LEAVE_BYTES) + (program->count ? n : 0));
+  program->head = LRF_FIRST_WORD(type == LRF_ARGUMENTS ? LRF_PLAN_ARGUMENTS : LRF_PLAN_RESULT, n / 2);
 }
 
 #else

@@ -279,8 +279,14 @@ LR_OWN void lr_keep(struct lr_level *v, const struct lr_valued *f, const struct 
 LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame,
                                const struct lr_kept *kept) {
   uint8_t *const begin = p;
-  const int longer = program->most / 2 > 255;
-  p += longer ? 8 : 4;
+  const int longer = program->most / 2 > 255, named = program->kind != LRF_VALUES_PLAN;
+  p += longer ? 6 : 2;
+  if (named) {
+    lr_store16(p, program->kind);
+    p += 2;
+  } else {
+    type = type == LRF_ARGUMENTS ? LRF_PLAN_ARGUMENTS : LRF_PLAN_RESULT;
+  }
   const struct lr_take *s = program->steps, *const end = s + program->count;
   uint8_t *value = p, *before = p; /* where it begins, and the one before it */
   for (; s < end; s++) {
@@ -323,10 +329,8 @@ cut:
   if (longer) {
     lr_store16(begin, LRF_FIRST_WORD(type, 0));
     lr_store32(begin + 2, length);
-    lr_store16(begin + 6, program->kind);
   } else {
     lr_store16(begin, LRF_FIRST_WORD(type, length / 2));
-    lr_store16(begin + 2, program->kind);
   }
   return p;
 }

@@ -28,12 +28,16 @@ struct lr_registers {
 #else
 /* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
  * pushes. hooks_cyg_x86_64.S keeps all of it. hooks_fentry_windows.S keeps the low halves of xmm0 to xmm3, as the fifth the
- * high half of xmm0, and rax, rcx, rdx, r8 to r11. */
+ * high half of xmm0, and rax, rcx, rdx, r8 to r11. hooks_cyg_windows.S keeps the low halves of xmm0 to xmm3, xmm6 to xmm15, and
+ * the rest. */
 struct lr_registers {
   uint64_t vector[8];
   uint64_t own;
   uint64_t rbp, r10, r9, r8, rcx, rdx, rsi, rdi, rax, r11;
-  uint64_t rbx, r12, r13, r14, r15; /* of -finstrument-functions only */
+  uint64_t rbx, r12, r13, r14, r15; /* of -finstrument-functions only, as what follows */
+#if defined(_WIN32)
+  uint64_t preserved[20]; /* xmm6 to xmm15, the low half of each first */
+#endif
 };
 #endif
 
@@ -65,14 +69,15 @@ struct lr_program {
   uint16_t most;   /* bytes of the record, at most */
   uint8_t kind;    /* LRF_VALUES_... */
   uint8_t vectors; /* 1: it takes vector registers */
-  /* 1: it takes integer registers only, or nothing, so that lr_take_quick can run it. LR_QUICKEST: two values at most, so
-   * that lr_take_quickest can. Only then what follows is set. */
+  /* 1: it takes integer registers only, or nothing, so that lr_take_quick can run it. LR_QUICKEST: two values at most, behind
+   * which lr_take_quickest leaves no padding that is not 0. Only then what follows is set. */
   uint8_t quick;
   uint8_t size;    /* of the first value */
   uint8_t slot[2]; /* of the first two values, indexes in struct lr_registers */
-  uint16_t fixed;  /* bytes of the record; 0: there is none */
+  uint16_t grows;  /* bytes of the event and the record behind it, if there is one */
   uint16_t zero;   /* where a 0 is written: on the padding byte, or behind a record that has none */
-  uint32_t head;   /* the first four bytes of the record */
+  uint16_t head;   /* the first word of the record */
+  uint64_t mask;   /* the bits of the second value that are its own */
 };
 enum { LR_QUICKEST = 2 };
 
@@ -108,7 +113,11 @@ extern struct lr_valued_entry *lr_valued_entries;
 LR_INLINE uint32_t lr_valued_index(uintptr_t address) { return (uint32_t)(address >> 4) % LR_VALUED_ENTRIES; }
 /* Returns the function that a hook's address lies in if it is at the first place of the table; else NULL. */
 LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
-  const struct lr_valued_entry *const e = &lr_relaxed(&lr_valued_entries)[lr_valued_index(address)];
+  /* An entry has 16 bytes where this is used, so that no shift is needed. */
+  typedef char fits[sizeof(struct lr_valued_entry) == 16 || sizeof(void *) < 8 ? 1 : -1];
+  (void)sizeof(fits);
+  const char *const table = (const char *)lr_relaxed(&lr_valued_entries) + ((uint32_t)address & (LR_VALUED_ENTRIES - 1) * 16u);
+  const struct lr_valued_entry *const e = (const struct lr_valued_entry *)(const void *)table;
   if (LR_UNLIKELY(lr_load(&e->address) != address)) return NULL;
   const struct lr_valued *const f = e->function;
   if (!f) __builtin_unreachable(); /* it was written before the address */
@@ -132,24 +141,24 @@ LR_INLINE const struct lr_kept *lr_kept_of(const struct lr_level *v, const struc
   const struct lr_kept *const k = v->kept ? &v->kept[call - v->stack] : NULL;
   return k && k->time == call->time ? k : NULL;
 }
+enum { LR_RET = 0xc3 };
 /* 1 if the instruction at address returns from a function: before a tail call it does not. */
 LR_INLINE int lr_returns(uintptr_t address) {
   const uint8_t *const code = (const uint8_t *)address;
   /* ret, ret n; rep ret and bnd ret */
-  return LR_LIKELY(code[0] == 0xc3) || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
+  return LR_LIKELY(code[0] == LR_RET) || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == LR_RET);
 }
 
 /* lr_take_quickest writes the record of a program that is LR_QUICKEST. It may write beyond the record's end, where there is
- * room and nothing stands yet. */
+ * room and nothing stands yet. A byte of padding gets its 0 from the second value's mask. */
 LR_INLINE void lr_take_quickest(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
-  enum { MOST = 4 + 8 + 8 };
+  enum { MOST = 2 + 8 + 8 };
   typedef char fits[LR_RESERVE >= 16 + MOST ? 1 : -1];
   (void)sizeof(fits);
   const uint64_t *const values = (const uint64_t *)r;
-  lr_store32(p, program->head);
-  lr_store64(p + 4, values[program->slot[0]]);
-  lr_store64(p + 4 + program->size, values[program->slot[1]]);
-  p[program->zero] = 0;
+  lr_store16(p, program->head);
+  lr_store64(p + 2, values[program->slot[0]]);
+  lr_store64(p + 2 + program->size, values[program->slot[1]] & program->mask);
 }
 
 /* lr_take_quick writes the record of a program that is quick. */
@@ -157,11 +166,11 @@ LR_INLINE void lr_take_quick(uint8_t *const p, const struct lr_program *program,
   const uint64_t *const values = (const uint64_t *)r;
   const struct lr_take *s = program->steps, *const end = s + program->count;
   if (s == end) return;
-  lr_store32(p, program->head);
+  lr_store16(p, program->head);
   /* Eight bytes are written of each value; what is too much is overwritten by the next one. */
-  lr_store64(p + 4, values[program->slot[0]]);
+  lr_store64(p + 2, values[program->slot[0]]);
   if (s + 1 < end) {
-    uint8_t *q = p + 4 + s->size;
+    uint8_t *q = p + 2 + s->size;
     lr_store64(q, values[program->slot[1]]);
     for (; LR_UNLIKELY(s + 2 < end); s++) {
       q += s[1].size;

@@ -168,7 +168,7 @@ class Trace {
   void read() {
     if (data_.size() < 4096) return fail("%zu bytes", data_.size());
     if (memcmp(data_.data(), "\x89LPT\r\n\x1a\n", 8) != 0) return fail("magic");
-    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 1) return fail("version");
+    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 2) return fail("version");
     if (at<uint32_t>(12) != 4096 || at<uint32_t>(16) != 4096) return fail("header sizes");
     if (at<uint32_t>(80) != checksum(0, 80)) return fail("checksum of the header");
     flags = at<uint32_t>(20);
@@ -327,8 +327,8 @@ class Trace {
         p += 2;
         continue;
       }
-      const unsigned type = word >> 2 & 63;
-      size_t n = size_t(word >> 8) * 2, head = 2;
+      const unsigned raw = word >> 2 & 63, type = raw < 56 ? raw : raw & ~3u; /* two bits are of the number of a place */
+      size_t n = size_t(type < 56 ? word >> 8 : word >> 8 & 15) * 2, head = 2;
       if (n == 0) {
         n = get<uint32_t>(p + 2);
         head = 6;
@@ -420,9 +420,27 @@ class Trace {
         }
         case 12:
         case 13: {
-          if (n < head + 2) return fail("offset %llu: values", where);
+          if (n < head + 2 || get<uint16_t>(b) == 1) return fail("offset %llu: values", where);
           e.kind = type == 12 ? TraceEvent::Arguments : TraceEvent::Result;
           more(&e)->text.assign(b, n - head);
+          e.time = now;
+          s.events.push_back(e);
+          break;
+        }
+        /* These get the kind, and the place, that version 1.1 has before the values. */
+        case 15:
+        case 16: {
+          e.kind = type == 15 ? TraceEvent::Arguments : TraceEvent::Result;
+          more(&e)->text.assign("\1\0", 2).append(b, n - head);
+          e.time = now;
+          s.events.push_back(e);
+          break;
+        }
+        case 56:
+        case 60: {
+          e.kind = type == 56 ? TraceEvent::Arguments : TraceEvent::Result;
+          const char place = char((word >> 2 & 3) | word >> 12 << 2);
+          more(&e)->text.assign("\3\0", 2).append(1, place).append(3, 0).append(b, n - head);
           e.time = now;
           s.events.push_back(e);
           break;

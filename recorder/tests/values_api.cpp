@@ -3,6 +3,7 @@
 //	values_api            each kind of value once
 //	values_api short N    calls that LOGREC_MIN drops
 //	values_api bench N    ns a call: without values, with two ints, with a result besides
+//	values_api many       records at 80 places
 //	values_api fork       the same places in the child's log
 
 #include "logrec_values.h"
@@ -105,6 +106,24 @@ __attribute__((noinline)) static int with_result(int a, int b) {
   logrec_leave((const void *)with_result);
   return r;
 }
+// Many has so many places, each of which records its number twice, and half of it as a result.
+template <int n>
+struct Many {
+  static void record() {
+    Many<n - 1>::record();
+    for (int i = 0; i < 2; i++) {
+      logrec_enter((const void *)plain);
+      LOGREC_ARGS(n, short(i));
+      (void)LOGREC_RETURN(n / 2);
+      logrec_leave((const void *)plain);
+    }
+  }
+};
+template <>
+struct Many<0> {
+  static void record() {}
+};
+
 static void bench(long n) {
   int (*const calls[])(int, int) = {plain, with_arguments, with_result};
   for (int round = 0; round < 3; round++)
@@ -125,6 +144,7 @@ int main(int argc, char **argv) {
     for (long i = 0; i < n; i++) sink = sum(int(i), 1);
     return 0;
   }
+  if (what == "many") return Many<40>::record(), 0;
   if (what == "fork") {
     sum(1, 2);
     if (fork() == 0) {

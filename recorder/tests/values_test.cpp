@@ -629,6 +629,20 @@ static void testApi() {
   }
   const Run dropped = run(api, "short 20000", "LOGREC_MIN=500us");
   for (const Trace &t : dropped.logs) CHECK(t.eventBytes < 20000, "%llu bytes", (unsigned long long)t.eventBytes);
+  // The number of a place stands in the first word of a record up to 63 only.
+  const Run many = run(api, "many", "A=1");
+  CHECK(many.status == 0 && many.logs.size() == 1, "status %#x, %zu logs", many.status, many.logs.size());
+  for (const Trace &t : many.logs) {
+    const vector<Told> list = told(t);
+    CHECK(list.size() == 160 && t.count(18) == 80, "%zu told, %zu places", list.size(), t.count(18));
+    for (unsigned i = 0; i < list.size(); i++) {
+      char values[32];
+      const unsigned n = i / 4 + 1;
+      if (i % 2) snprintf(values, sizeof values, "%02x000000", n / 2);
+      else snprintf(values, sizeof values, "%02x000000%02x00", n, i / 2 % 2);
+      CHECK(list[i].values == values && list[i].result == i % 2, "%u: %s", i, list[i].values.c_str());
+    }
+  }
   const Run forked = run(api, "fork", "A=1");
   CHECK(forked.status == 0 && forked.logs.size() == 2, "status %#x, %zu logs", forked.status, forked.logs.size());
   for (const Trace &t : forked.logs) CHECK(told(t).size() == 2 && t.count(18) == 2, "%zu told, %zu places", told(t).size(), t.count(18));

@@ -210,6 +210,48 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestLongNames finds names that are longer than what is read at once, and says so if the file has changed since it was opened.
+func TestLongNames(t *testing.T) {
+	long := "_" + strings.Repeat("x", 100_000)
+	data := []byte("MODULE Linux x86_64 20AD60B0B4C68177552708AA192E77390 app\nFUNC 1000 10 0 " + long + "\nPUBLIC 3000 0 last\n")
+	file := &symbols.File{Path: "app.sym", ReaderAt: bytes.NewReader(data), Size: int64(len(data))}
+	if !Format.Detect(data) || Format.Detect(data[1:]) {
+		t.Error("the file is not told from others")
+	}
+	opened, err := Format.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	table := opened.(*Table)
+	if table.ModuleID() != "20AD60B0B4C68177552708AA192E77390" || table.Describe() != "Breakpad symbols" || table.File() != file {
+		t.Errorf("%s, module id %s", table.Describe(), table.ModuleID())
+	}
+	if sym, err := table.Lookup(0x1008); err != nil || sym.Outermost().Function != long {
+		t.Errorf("the long name: %v", err)
+	}
+	var got []uint64
+	if err := table.Procedures(func(rva uint64, _ string) bool { got = append(got, rva); return false }); err != nil || len(got) != 1 || got[0] != 0x1000 {
+		t.Errorf("one procedure was asked for: %x, %v", got, err)
+	}
+	copy(data[bytes.Index(data, []byte("FUNC")):], "WHAT")
+	if _, err := table.Lookup(0x1008); err == nil || !strings.Contains(err.Error(), "the file has changed") {
+		t.Errorf("a record that is gone: %v", err)
+	}
+	if err := table.Procedures(func(uint64, string) bool { return true }); err == nil || !strings.Contains(err.Error(), "the file has changed") {
+		t.Errorf("a record that is gone, among all: %v", err)
+	}
+	// A line without an end is too long.
+	for i := range data {
+		if data[i] == '\n' {
+			data[i] = 'x'
+		}
+	}
+	if _, err := table.Lookup(0x1008); err == nil {
+		t.Error("a line without an end is read")
+	}
+}
+
 // TestLarge reads files of nothing but the shortest records.
 func TestLarge(t *testing.T) {
 	const size = 16 << 20

@@ -67,6 +67,7 @@ func FuzzItaniumDirect(f *testing.F) {
 		"_ZN1AILi5ELb1ELb0ELj7ELmn3EE1fEv", "_ZN1AIJicEE1fEv", "_ZN1AIPK1BRKS1_OS2_PPS1_E1fES5_", "_ZSt4moveIRiEvv",
 		"_ZN3fooB5cxx11B1xC1Ev", "_Z5twiceIiET_S0_", "_ZN3app4makeIiJcRlOhEEET_PS1_DpRKT0_", "_ZN1A1fIiEEvRKNT_5InnerE",
 		"_ZNKO3app5Shape4takeEOS0_", "_ZN1AlsIjEERS_T_", "_ZN1AcvbEv", "_ZN3app3BoxI3FooEC1IS1_EERKT_", "_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_", "_ZN1A1BIN1CEE1fEv",
+		"_ZNSt4pairIiiEC1IRA14_KcRA2_PiLb1EEEOT_OT0_", "_ZN1A1fIJRA8_KcOA3_iEEEiDpOT_PA4_c", "_ZN1A1fIRA8_cEET_v",
 	} {
 		f.Add(name)
 	}

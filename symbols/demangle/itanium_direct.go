@@ -88,7 +88,7 @@ func itaniumDirectForms(name string) (short, full string) {
 		full = string(w.out)
 		return full[:end], full
 	}
-	if w.result && (!w.typ() || w.out[len(w.out)-1] == ')') {
+	if w.result && (!w.typ() || w.around()) {
 		return string(w.out[:end]), ""
 	}
 	result := len(w.out)
@@ -218,7 +218,7 @@ func (w *directWriter) functionType(start int) bool {
 		w.s = w.s[1:]
 	}
 	w.s = w.s[1:]
-	if !w.typ() || w.out[len(w.out)-1] == ')' {
+	if !w.typ() || w.around() {
 		return false
 	}
 	w.add(" ")
@@ -239,6 +239,42 @@ func (w *directWriter) functionType(start int) bool {
 	}
 	return w.remember(start, 0, 0)
 }
+
+// arrayType reads a pointer or reference to an array of a known length.
+func (w *directWriter) arrayType(start int) bool {
+	declarator := map[byte]string{'P': " (*) [", 'R': refToArray, 'O': " (&&) ["}[w.s[0]]
+	i := 2
+	for i < len(w.s) && isDigit(w.s[i]) {
+		i++
+	}
+	length := w.s[2:i]
+	if i == len(w.s) || w.s[i] != '_' {
+		return false
+	}
+	w.s = w.s[i+1:]
+	if !w.typ() || w.around() || w.out[len(w.out)-1] == '&' {
+		return false
+	}
+	w.add(declarator)
+	w.add(length)
+	w.add("]")
+	// The array's own type.
+	if len(w.subs) == maxDirectSubs {
+		return false
+	}
+	w.subs = append(w.subs, directSub{start: unusable})
+	return w.remember(start, 0, 0)
+}
+
+// around reports whether the type that was written last would be written around the name or the parameters of a function
+// that returns it.
+func (w *directWriter) around() bool {
+	last := w.out[len(w.out)-1]
+	return last == ')' || last == ']'
+}
+
+// refToArray is what stands between the type of the elements and the length of an array that a reference refers to.
+const refToArray = " (&) ["
 
 // unusable is the start of a substitution that has no text.
 const unusable = -1
@@ -312,8 +348,13 @@ func (w *directWriter) parameter() (directArg, bool) {
 // decorate writes a pointer, a reference or const behind the type that was
 // written last.
 func (w *directWriter) decorate(c byte) bool {
-	if w.out[len(w.out)-1] == ')' {
+	switch w.out[len(w.out)-1] {
+	case ')':
 		return false // a pointer to a function is written around its name
+	case ']':
+		// As is one to an array; but references to references collapse.
+		i := bytes.LastIndexByte(w.out, '[') + 1
+		return (c == 'O' || c == 'R') && bytes.HasSuffix(w.out[:i], []byte(refToArray))
 	}
 	if w.out[len(w.out)-1] == '&' {
 		// References to references collapse. What would have to be cut is the

@@ -108,6 +108,8 @@ func (w *directWriter) typ() bool {
 		return true
 	case c == 'F', (c == 'P' || c == 'R' || c == 'O') && len(w.s) > 1 && w.s[1] == 'F':
 		return w.functionType(start)
+	case (c == 'P' || c == 'R' || c == 'O') && len(w.s) > 2 && w.s[1] == 'A' && isDigit(w.s[2]):
+		return w.arrayType(start)
 	case c == 'P' || c == 'R' || c == 'O' || c == 'K':
 		w.s = w.s[1:]
 		if inner := w.next(); c == 'K' && (inner == 'V' || inner == 'r' || inner == 'K') {

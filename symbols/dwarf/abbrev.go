@@ -76,6 +76,8 @@ type abbrev struct {
 	sibling bool
 	// class says that the scope is a type and not a namespace.
 	class bool
+	// codeless says that no attribute tells where the entry's code is.
+	codeless bool
 	// fixed is the size of all attributes together, or variable.
 	fixed int32
 	// steps passes over the attributes, if their sizes vary.
@@ -84,9 +86,18 @@ type abbrev struct {
 	code []attrSpec
 }
 
-// complete makes what follows from the attributes.
-func (a *abbrev) complete() {
+// complete makes what follows from the attributes, in the memory of steps and code, which it returns with what it
+// appended.
+func (a *abbrev) complete(steps []step, code []attrSpec) ([]step, []attrSpec) {
+	a.codeless = !slices.ContainsFunc(a.attrs, func(s attrSpec) bool {
+		return s.attr == uint16(std.AttrLowpc) || s.attr == uint16(std.AttrHighpc) || s.attr == uint16(std.AttrRanges)
+	})
+	isCode := a.role == roleFunction || a.role == roleInlined
+	if isCode && a.fixed > 1<<16-1 {
+		a.fixed = variable // the places do not fit
+	}
 	if a.fixed < 0 {
+		from := len(steps)
 		var st step
 		for i := range a.attrs {
 			s := &a.attrs[i]
@@ -95,30 +106,49 @@ func (a *abbrev) complete() {
 				continue
 			}
 			st.form = s.form
-			a.steps = append(a.steps, st)
+			steps = append(steps, st)
 			st = step{}
 		}
 		if st.fixed > 0 {
-			a.steps = append(a.steps, st)
+			steps = append(steps, st)
 		}
-		return
+		a.steps = steps[from:len(steps):len(steps)]
+		return steps, code
 	}
-	if a.role != roleFunction && a.role != roleInlined {
-		return
+	if !isCode {
+		return steps, code
 	}
-	if a.fixed > 1<<16-1 {
-		a.fixed = variable // the places do not fit
-		a.complete()
-		return
-	}
-	at := uint16(0)
+	from, at := len(code), uint16(0)
 	for i := range a.attrs {
 		s := &a.attrs[i]
 		if s.at = at; s.isOfCode() {
-			a.code = append(a.code, *s)
+			code = append(code, *s)
 		}
 		at += uint16(s.size)
 	}
+	a.code = code[from:len(code):len(code)]
+	return steps, code
+}
+
+// rooms returns at most how many steps and attributes of code an abbreviation has.
+func (a *abbrev) rooms() (steps, code int) {
+	if a.fixed < 0 {
+		for i := range a.attrs {
+			if a.attrs[i].size < 0 {
+				steps++
+			}
+		}
+		return steps + 1, 0
+	}
+	if a.role != roleFunction && a.role != roleInlined {
+		return 0, 0
+	}
+	for i := range a.attrs {
+		if a.attrs[i].isOfCode() {
+			code++
+		}
+	}
+	return 1, code
 }
 
 // An abbrevTable is the abbreviations of a unit.
@@ -126,6 +156,7 @@ type abbrevTable struct {
 	// dense holds the abbreviations by code; compilers number from 1 on
 	// without gaps. What does not fit is in sparse.
 	dense    []abbrev
+	passages []passage // of the dense ones
 	sparse   map[uint64]*abbrev
 	implicit []int64
 	cost     int
@@ -160,6 +191,8 @@ type abbrevs struct {
 	// tables lie, by offset.
 	roots map[rootKey]*abbrevTable
 	taken []extent
+	// buffer is memory for the bytes of a table.
+	buffer []byte
 }
 
 type rootKey struct {
@@ -241,8 +274,12 @@ func (c *abbrevs) get(section *image.Content, off int64, enc encoding, big bool)
 // not say how long it is, so the bytes are read in growing pieces. If only is
 // not 0, the table is read as far as that code, and holds nothing else.
 func (c *abbrevs) parse(section *image.Content, off int64, enc encoding, big bool, only uint64) (*abbrevTable, error) {
-	for n := int64(8 << 10); ; n *= 4 {
-		data, err := section.Upto(off, n)
+	n := int64(8 << 10)
+	if only == 0 {
+		n = 64 << 10 // as much as tables of large units have
+	}
+	for ; ; n *= 4 {
+		data, err := section.ReadInto(&c.buffer, off, max(0, min(n, section.Size()-off)))
 		if err != nil {
 			return nil, message.Errorf(".debug_abbrev: %w", err)
 		}
@@ -265,18 +302,27 @@ func (c *abbrevs) parse(section *image.Content, off int64, enc encoding, big boo
 	}
 }
 
+// abbrevParser reads a table.
+type abbrevParser struct {
+	b         *buf
+	enc       encoding
+	table     *abbrevTable
+	constants map[int64]uint16
+	total     int // attributes
+	// list and codes are the abbreviations in their order; the attributes of one end in attrs where ends says. They are cut
+	// from there when there will be no more, so that no part of attrs has to be kept twice.
+	list  []abbrev
+	codes []uint64
+	attrs []attrSpec
+	ends  []int
+}
+
 func parseAbbrevTable(b *buf, enc encoding, only uint64) (*abbrevTable, error) {
-	t := &abbrevTable{dense: make([]abbrev, 1)}
-	var arena []attrSpec
-	constants := map[int64]uint16{}
-	count, total := 0, 0
-	for {
+	p := abbrevParser{b: b, enc: enc, table: &abbrevTable{}, constants: map[int64]uint16{}}
+	for count := 0; ; {
 		code := b.uleb()
 		if code == 0 || b.failed {
-			t.dense = slices.Clip(t.dense)
-			// Of attributes and what is made of them.
-			t.cost = 3*10*cap(arena) + 96*count + 8*len(t.implicit)
-			return t, nil
+			break
 		}
 		if count++; count > maxAbbrevs {
 			return nil, message.Errorf("more than %d abbreviations", maxAbbrevs)
@@ -285,66 +331,117 @@ func parseAbbrevTable(b *buf, enc encoding, only uint64) (*abbrevTable, error) {
 			skipAbbrev(b)
 			continue
 		}
-		a := abbrev{tag: std.Tag(b.uleb())}
-		a.children = b.u8() != 0
-		a.role = roleOf(a.tag)
-		a.class = a.role == roleScope && a.tag != std.TagNamespace && a.tag != std.TagModule
-		start := len(arena)
-		for {
-			attr, form := b.uleb(), b.uleb()
-			s := attrSpec{}
-			known := attr <= 0xffff
-			if form == formImplicitConst {
-				c := b.sleb()
-				i, ok := constants[c]
-				if !ok && len(t.implicit) <= 0xffff {
-					i, ok = uint16(len(t.implicit)), true
-					constants[c] = i
-					t.implicit = append(t.implicit, c)
-				}
-				s.implicit, known = i, known && ok
-			}
-			if b.failed || attr == 0 && form == 0 {
+		a, err := p.abbrev()
+		if err != nil {
+			return nil, err
+		}
+		if a.tag != 0 {
+			p.list, p.codes, p.ends = append(p.list, a), append(p.codes, code), append(p.ends, len(p.attrs))
+			if only != 0 {
 				break
 			}
-			if total++; total > maxAttrs {
-				return nil, message.Errorf("more than %d attributes", maxAttrs)
-			}
-			if known {
-				s.attr = uint16(attr)
-			}
-			if form > 0xffff {
-				return nil, message.Errorf("unknown form %#x", form)
-			}
-			s.form = uint16(form)
-			n := enc.size(s.form)
-			s.size = int8(n)
-			if n < 0 {
-				a.fixed = variable
-			} else if a.fixed >= 0 {
-				a.fixed += int32(n)
-			}
-			a.sibling = a.sibling || attr == uint64(std.AttrSibling)
-			arena = append(arena, s)
 		}
-		a.attrs = arena[start:len(arena):len(arena)]
-		if a.tag == 0 {
-			continue
+	}
+	if b.failed {
+		return p.table, nil // the caller reads more
+	}
+	p.finish()
+	return p.table, nil
+}
+
+// abbrev reads an abbreviation, from behind its code on. Its attributes are those behind the ones that were read before.
+func (p *abbrevParser) abbrev() (abbrev, error) {
+	b, t := p.b, p.table
+	a := abbrev{tag: std.Tag(b.uleb())}
+	a.children = b.u8() != 0
+	a.role = roleOf(a.tag)
+	a.class = a.role == roleScope && a.tag != std.TagNamespace && a.tag != std.TagModule
+	start := len(p.attrs)
+	for {
+		attr, form := b.uleb(), b.uleb()
+		s := attrSpec{}
+		known := attr <= 0xffff
+		if form == formImplicitConst {
+			c := b.sleb()
+			i, ok := p.constants[c]
+			if !ok && len(t.implicit) <= 0xffff {
+				i, ok = uint16(len(t.implicit)), true
+				p.constants[c] = i
+				t.implicit = append(t.implicit, c)
+			}
+			s.implicit, known = i, known && ok
 		}
-		a.complete()
-		switch {
+		if b.failed || attr == 0 && form == 0 {
+			break
+		}
+		if p.total++; p.total > maxAttrs {
+			return a, message.Errorf("more than %d attributes", maxAttrs)
+		}
+		if known {
+			s.attr = uint16(attr)
+		}
+		if form > 0xffff {
+			return a, message.Errorf("unknown form %#x", form)
+		}
+		s.form = uint16(form)
+		n := p.enc.size(s.form)
+		s.size = int8(n)
+		if n < 0 {
+			a.fixed = variable
+		} else if a.fixed >= 0 {
+			a.fixed += int32(n)
+		}
+		a.sibling = a.sibling || attr == uint64(std.AttrSibling)
+		p.attrs = append(p.attrs, s)
+	}
+	if a.tag == 0 {
+		p.attrs = p.attrs[:start]
+	}
+	return a, nil
+}
+
+// finish makes the table of what was read.
+func (p *abbrevParser) finish() {
+	t := p.table
+	attrs := slices.Clone(p.attrs)
+	steps, code, dense := 0, 0, 1
+	for i := range p.list {
+		a := &p.list[i]
+		from := 0
+		if i > 0 {
+			from = p.ends[i-1]
+		}
+		a.attrs = attrs[from:p.ends[i]:p.ends[i]]
+		moreSteps, moreCode := a.rooms()
+		steps, code = steps+moreSteps, code+moreCode
+		if p.codes[i] == uint64(dense) {
+			dense++
+		}
+	}
+	allSteps, allCode := make([]step, 0, steps), make([]attrSpec, 0, code)
+	t.dense = make([]abbrev, 1, dense)
+	for i := range p.list {
+		a := &p.list[i]
+		allSteps, allCode = a.complete(allSteps, allCode)
+		switch code := p.codes[i]; {
 		case code == uint64(len(t.dense)):
-			t.dense = append(t.dense, a)
+			t.dense = append(t.dense, *a)
 		case t.get(code) == nil:
 			if t.sparse == nil {
 				t.sparse = map[uint64]*abbrev{}
 			}
-			t.sparse[code] = &a
-		}
-		if only != 0 {
-			return t, nil
+			sparse := *a
+			t.sparse[code] = &sparse
 		}
 	}
+	t.passages = make([]passage, len(t.dense))
+	for i := range t.dense {
+		if a := &t.dense[i]; a.tag != 0 {
+			t.passages[i] = passageOf(a, p.b.big)
+		}
+	}
+	// By what unsafe.Sizeof says.
+	t.cost = 10*(len(attrs)+code) + 8*steps + 96*len(t.dense) + 140*len(t.sparse) + 8*len(t.implicit)
 }
 
 // skipAbbrev passes over an abbreviation, from behind its code on.

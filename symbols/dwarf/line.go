@@ -36,8 +36,17 @@ type lineTable struct {
 	seqs  []sequence // by lo
 
 	// paths are the whole paths of files that were asked for.
-	paths []atomic.Pointer[string]
+	paths []atomic.Pointer[filePath]
 }
+
+// A filePath is the whole path of a file.
+type filePath struct {
+	text      string
+	printable bool // see symbols.Symbol
+}
+
+// noPath stands for a file that is not known.
+var noPath = &filePath{printable: true}
 
 // A fileEntry is a file or directory of a line table's header.
 type fileEntry struct {
@@ -100,7 +109,7 @@ func readLines(u *unit, code func(span) bool, rows bool) (*lineTable, error) {
 	}
 	// The rows are decoded; the header is kept alone.
 	t.data = slices.Clone(all[:p.end])
-	t.paths = make([]atomic.Pointer[string], len(t.files))
+	t.paths = make([]atomic.Pointer[filePath], len(t.files))
 	return t, nil
 }
 
@@ -400,15 +409,18 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 }
 
 // path returns the path of a file, "" where it is not known.
-func (t *lineTable) path(file uint32) string {
+func (t *lineTable) path(file uint32) string { return t.filePath(file).text }
+
+func (t *lineTable) filePath(file uint32) *filePath {
 	if t == nil || uint64(file) >= uint64(len(t.files)) || t.version < 5 && file == 0 {
-		return ""
+		return noPath
 	}
 	if p := t.paths[file].Load(); p != nil {
-		return *p
+		return p
 	}
-	p := t.join(t.files[file])
-	t.paths[file].Store(&p)
+	text := t.join(t.files[file])
+	p := &filePath{text, printable(text)}
+	t.paths[file].Store(p)
 	return p
 }
 

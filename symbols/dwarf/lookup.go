@@ -25,6 +25,9 @@ type lookup struct {
 	lastLines *lineTable
 	linesErr  error
 
+	tableOf   *unit
+	lastTable *abbrevTable
+
 	// body is the entries of bodyOf, from its root entry on, in the memory of
 	// buffer; entry is for single entries of other units.
 	bodyOf        *unit
@@ -66,6 +69,18 @@ func (l *lookup) lines(u *unit) (*lineTable, error) {
 		l.lastLines, l.linesErr = l.t.lines(u)
 	}
 	return l.lastLines, l.linesErr
+}
+
+// table returns a unit's abbreviations.
+func (l *lookup) table(u *unit) (*abbrevTable, error) {
+	if l.tableOf == u {
+		return l.lastTable, nil
+	}
+	t, err := u.table()
+	if err == nil {
+		l.tableOf, l.lastTable = u, t
+	}
+	return t, err
 }
 
 // readBody reads the entries of a unit.
@@ -176,7 +191,7 @@ func (l *lookup) lookupIn(units []*unit, addr uint64) (symbols.Symbol, error) {
 		}
 		start := tree.parts[first].lo
 		if len(out.Frames) == 0 {
-			out.Frames, err = l.chain(u, code, tree, first, addr)
+			out.Frames, out.Printable, err = l.chain(u, code, tree, first, addr)
 			if err != nil {
 				out.Frames = nil
 				failure = err
@@ -236,8 +251,9 @@ const (
 )
 
 // chain makes the chain of calls at an address, innermost first. u has the
-// line table, code (the same unit, or its split part) the entries.
-func (l *lookup) chain(u, code *unit, tree *tree, p int, addr uint64) ([]symbols.Frame, error) {
+// line table, code (the same unit, or its split part) the entries. printable is
+// what [symbols.Symbol] says.
+func (l *lookup) chain(u, code *unit, tree *tree, p int, addr uint64) (chain []symbols.Frame, printable bool, err error) {
 	part := tree.parts[p]
 	at := tree.innermost(p, addr)
 	depth := 1
@@ -250,31 +266,36 @@ func (l *lookup) chain(u, code *unit, tree *tree, p int, addr uint64) ([]symbols
 	if code != u {
 		calls = l.t.fileTable(u, code)
 	}
-	var file string
-	var line uint32
+	file, line := noPath, uint32(0)
 	if lines != nil {
 		if f, l, ok := lines.find(addr); ok {
-			file, line = lines.path(f), l
+			file, line = lines.filePath(f), l
 		}
+	}
+	printable = true
+	add := func(name *funcName) {
+		printable = printable && name.printable && file.printable
+		out = append(out, symbols.Frame{Function: name.function, Signature: name.signature, File: file.text, Line: int(line)})
 	}
 	for at != none && len(out) < depth-1 {
 		n := tree.nodes[at]
 		name, err := l.inlined(code, tree, n.origin)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		out = append(out, symbols.Frame{Function: name.function, Signature: name.signature, File: file, Line: int(line)})
-		file, line = "", n.callLine
+		add(name)
+		file, line = noPath, n.callLine
 		if line != 0 {
-			file = calls.path(n.callFile)
+			file = calls.filePath(n.callFile)
 		}
 		at = n.parent
 	}
 	name, err := l.function(code, tree, part.fn)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return append(out, symbols.Frame{Function: name.function, Signature: name.signature, File: file, Line: int(line)}), nil
+	add(name)
+	return out, printable, nil
 }
 
 // function names function i of a unit.
@@ -289,6 +310,7 @@ func (l *lookup) function(u *unit, tree *tree, i int32) (*funcName, error) {
 	if n.plain && (u.mangles() || n.function == unnamed) {
 		// Whichever part of it was asked for first, the name is the same.
 		l.t.improve(n, tree.functions[i].entry)
+		n.look()
 	}
 	tree.functionNames[i].Store(n)
 	l.t.charge(u, n)
@@ -300,7 +322,7 @@ func (l *lookup) inlined(u *unit, tree *tree, i int32) (*funcName, error) {
 	if n := tree.originNames[i].Load(); n != nil {
 		return n, nil
 	}
-	n := &funcName{function: unnamed}
+	n := newName(unnamed, "", false)
 	if to, off := l.t.resolve(u, tree.origins[i]); to != nil {
 		var err error
 		if n, err = l.nameOf(to, off, 0); err != nil {

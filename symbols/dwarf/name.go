@@ -45,7 +45,7 @@ func (l *lookup) entryAt(u *unit, die int64) (entry, error) {
 	if err != nil {
 		return e, err
 	}
-	table, err := u.table()
+	table, err := l.table(u)
 	if err != nil {
 		return e, err
 	}
@@ -205,8 +205,28 @@ type funcName struct {
 	function, signature string
 	// plain says that the name is made of the names of scopes, because the
 	// compiler wrote no linkage name.
-	plain   bool
-	charged atomic.Bool // see Table.charge
+	plain     bool
+	printable bool        // see symbols.Symbol
+	charged   atomic.Bool // see Table.charge
+}
+
+func newName(function, signature string, plain bool) *funcName {
+	n := &funcName{function: function, signature: signature, plain: plain}
+	n.look()
+	return n
+}
+
+// look tells whether the name is printable.
+func (n *funcName) look() { n.printable = printable(n.function) && printable(n.signature) }
+
+// printable reports whether a text consists of printable ASCII.
+func printable(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // unnamed is the name of a function that has none in the debug information.
@@ -257,9 +277,9 @@ func (l *lookup) nameOf(u *unit, die int64, depth int) (*funcName, error) {
 	}
 	switch {
 	case name == "" && linkage != "":
-		return &funcName{function: linkage}, nil
+		return newName(linkage, "", false), nil
 	case name == "":
-		return &funcName{function: unnamed, plain: true}, nil
+		return newName(unnamed, "", true), nil
 	}
 	name = lambda(name)
 	prefix := l.scopePath(at, where, depth)
@@ -270,7 +290,7 @@ func (l *lookup) nameOf(u *unit, die int64, depth int) (*funcName, error) {
 	if len(prefix)+len(name) <= maxName {
 		name = prefix + name
 	}
-	return &funcName{function: name, plain: true}, nil
+	return newName(name, "", true), nil
 }
 
 // mangled reports whether a linkage name may be one of a scheme that demangle
@@ -293,7 +313,7 @@ func (t *Table) demangled(linkage string, key nameKey) *funcName {
 	if short == linkage || short == demangle.CName(linkage, false) {
 		return nil
 	}
-	n := &funcName{function: short, signature: full}
+	n := newName(short, full, false)
 	t.names.put(key, n)
 	return n
 }

@@ -48,3 +48,22 @@ func (w *walker) sortByKeys(list []area) bool {
 	w.keys = keys
 	return true
 }
+
+// groupAreas brings the areas of each function together. Those of a function with another in it, such as a local class's,
+// do not follow each other.
+func (w *walker) groupAreas() {
+	at := make([]int32, len(w.tree.functions)+1)
+	for i := range w.areas {
+		at[w.areas[i].fn+1]++
+	}
+	for i := 1; i < len(at); i++ {
+		at[i] += at[i-1]
+	}
+	grouped := make([]area, len(w.areas))
+	for i := range w.areas {
+		a := &w.areas[i]
+		grouped[at[a.fn]] = *a
+		at[a.fn]++
+	}
+	w.areas = grouped
+}

@@ -3,7 +3,9 @@ package dwarf
 import (
 	std "debug/dwarf"
 	"io"
+	"slices"
 	"sort"
+	"sync/atomic"
 
 	"logparser/message"
 	"logparser/symbols/image"
@@ -28,16 +30,27 @@ type source struct {
 	// alternate, if not nil, returns the source that the alternate forms
 	// refer to.
 	alternate func() (*source, error)
+	// opened are the sections of frequent once they were asked for.
+	opened [len(frequent)]atomic.Pointer[image.Content]
 }
+
+// frequent are the sections that are asked for with each name.
+var frequent = [...]string{"info", "str", "abbrev"}
 
 func newSource(im *image.Image, split bool) *source {
 	s := &source{im: im, big: im.Order.String() == "BigEndian", split: split}
-	s.abbrev.limit = 4<<20 + int(im.File().Size/32)
+	s.abbrev.limit = 4<<20 + int(im.File().Size/16)
 	return s
 }
 
 // section returns a debug section's bytes, given its name without ".debug_".
 func (s *source) section(name string) (*image.Content, error) {
+	at := slices.Index(frequent[:], name)
+	if at >= 0 {
+		if c := s.opened[at].Load(); c != nil {
+			return c, nil
+		}
+	}
 	if s.split {
 		name += ".dwo"
 	}
@@ -45,7 +58,11 @@ func (s *source) section(name string) (*image.Content, error) {
 	if sec == nil {
 		return nil, message.Errorf("%s: .debug_%s: %w", s.im.File().Path, name, errNoSection)
 	}
-	return sec.Content()
+	c, err := sec.Content()
+	if err == nil && at >= 0 {
+		s.opened[at].Store(c)
+	}
+	return c, err
 }
 
 func (s *source) errorf(pattern string, args ...any) error {

@@ -108,7 +108,7 @@ type walker struct {
 func walk(u *unit, c *coder, l *lookup) (*tree, error) {
 	w := &walker{u: u, coder: c, tree: &tree{}, origins: make([]int32, 64)}
 	var err error
-	if w.table, err = u.table(); err != nil {
+	if w.table, err = l.table(u); err != nil {
 		return nil, err
 	}
 	if err := l.readBody(u); err != nil {
@@ -132,6 +132,8 @@ type level struct {
 	// bare says that the node has no code of its own. It is dropped if no
 	// other lies in it.
 	bare bool
+	// passed counts the lists of children around that were begun in it by entries that change nothing of it.
+	passed int
 }
 
 // opened says whether a level is a scope itself.
@@ -148,25 +150,31 @@ const (
 func (w *walker) entries(b *buf) error {
 	enc := w.u.encoding
 	base := w.u.die
+	head := int(base - w.u.off)
 	stack := make([]level, 0, 32)
+	nested := 0 // lists of children around
 	now := level{fn: none, node: none, scope: none}
-	for b.pos < len(b.b) {
+	for {
+		was := now.passed
+		b.pos, now.passed = w.table.pass(b.b, b.pos, head, was, was+maxDepth-nested)
+		nested += now.passed - was
+		if b.pos >= len(b.b) {
+			break
+		}
 		at := b.pos
 		code := b.uleb()
 		if code == 0 {
+			if now.passed > 0 {
+				now.passed--
+				nested--
+				continue
+			}
 			if len(stack) == 0 {
 				// Padding behind the last entry.
 				continue
 			}
-			if now.opens != opensNothing {
-				w.tree.scopes[now.scope].end = base + int64(b.pos)
-				if last := len(w.tree.scopes) - 1; now.opens == opensFunction && int(now.scope) == last {
-					w.tree.scopes = w.tree.scopes[:last]
-				}
-			}
-			if last := len(w.tree.nodes) - 1; now.bare && int(now.node) == last {
-				w.tree.nodes = w.tree.nodes[:last]
-			}
+			nested--
+			w.leave(&now, base+int64(b.pos))
 			now = stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			continue
@@ -176,7 +184,7 @@ func (w *walker) entries(b *buf) error {
 			return message.Errorf("no abbreviation %d for the entry at offset %#x", code, base+int64(at))
 		}
 		inner := now
-		inner.opens, inner.bare = opensNothing, false
+		inner.opens, inner.bare, inner.passed = opensNothing, false, 0
 		switch a.role {
 		case roleNone:
 			if !a.children || !a.sibling {
@@ -227,7 +235,7 @@ func (w *walker) entries(b *buf) error {
 			return message.Errorf("entry at offset %#x: %w", base+int64(at), errTruncated)
 		}
 		if a.children {
-			if len(stack) >= maxDepth {
+			if nested++; nested > maxDepth {
 				return message.Errorf("entries nest deeper than %d", maxDepth)
 			}
 			stack = append(stack, now)
@@ -235,6 +243,20 @@ func (w *walker) entries(b *buf) error {
 		}
 	}
 	return w.damage
+}
+
+// leave ends a level, whose children end at an offset.
+func (w *walker) leave(now *level, end int64) {
+	t := w.tree
+	if now.opens != opensNothing {
+		t.scopes[now.scope].end = end
+		if last := len(t.scopes) - 1; now.opens == opensFunction && int(now.scope) == last {
+			t.scopes = t.scopes[:last]
+		}
+	}
+	if last := len(t.nodes) - 1; now.bare && int(now.node) == last {
+		t.nodes = t.nodes[:last]
+	}
 }
 
 // jump goes to a sibling, if it lies ahead.
@@ -528,8 +550,7 @@ func (w *walker) assemble() {
 // in. They come in the order of the entries, which is nearly that.
 func (w *walker) sortAreas() {
 	if !slices.IsSortedFunc(w.areas, func(a, b area) int { return int(a.fn) - int(b.fn) }) {
-		slices.SortFunc(w.areas, compareAreas)
-		return
+		w.groupAreas()
 	}
 	for from := 0; from < len(w.areas); {
 		to := from + 1

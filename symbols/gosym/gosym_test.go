@@ -321,6 +321,10 @@ func compareStubs(t *testing.T, path string) {
 }
 
 func compareDebugGosym(t *testing.T, path string) {
+	// Behind the image there is neither Go code nor a symbol of another language.
+	if sym, err := openTable(t, path).Lookup(1 << 40); !errors.Is(err, symbols.ErrNotFound) {
+		t.Errorf("behind the image there is %+v: %v", sym, err)
+	}
 	table := openTable(t, path)
 	_, addr, err := findPclntab(table.im)
 	if err != nil {

@@ -434,6 +434,27 @@ const madeAnswers = `0xfff nothing
 0x1060 nothing
 `
 
+// TestFirstProcedures lists the functions of the sample, and no more than are asked for.
+func TestFirstProcedures(t *testing.T) {
+	table, err := openBytes(made{version: go120, order: binary.LittleEndian, pointer: 8}.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range []string{1: "1000 main.outer", 2: "1000 main.outer, 1020 main.Map[...]", 9: "1000 main.outer, 1020 main.Map[...], 1050 runtime.asm"} {
+		if want == "" {
+			continue
+		}
+		var got []string
+		err := table.Procedures(func(rva uint64, name string) bool {
+			got = append(got, fmt.Sprintf("%x %s", rva, name))
+			return len(got) < most
+		})
+		if err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("at most %d: %q, %v; want %s", most, got, err, want)
+		}
+	}
+}
+
 // TestMerged finds the table where no section is named for it, and not by its
 // first bytes alone.
 func TestMerged(t *testing.T) {

@@ -13,6 +13,7 @@ package hooks
 import (
 	"debug/elf"
 	"encoding/binary"
+	"slices"
 	"sort"
 	"strings"
 
@@ -30,7 +31,7 @@ const (
 	other    kind = iota
 	enters        // __cyg_profile_func_enter
 	leaves        // __cyg_profile_func_exit
-	bystands      // it is called before the function's own code and changes nothing, such as __fentry__
+	bystands      // it is called before the function's own code and changes nothing but r10 and r11, such as __fentry__
 	ends          // it does not return
 )
 
@@ -40,13 +41,49 @@ var called = map[string]kind{
 	"__cyg_profile_func_enter_bare": enters,
 	"__cyg_profile_func_exit":       leaves,
 	"__fentry__":                    bystands,
+	"__return__":                    bystands,
+	"mcount":                        bystands,
+	"___chkstk_ms":                  bystands, // MinGW's and Microsoft's, before more than a page of stack is taken
+	"__chkstk":                      bystands,
 	"__stack_chk_fail":              ends,
 	"_Unwind_Resume":                ends,
+}
+
+// A convention is what calls do to registers.
+type convention struct {
+	// seen are the registers that a hook finds as they are at its call, and that the recorder keeps.
+	seen []int
+	// preserved are those that a call leaves as they are.
+	preserved []int
+	// whole are the vector registers that the recorder keeps wholly, not only their lower 8 bytes.
+	whole []int
+}
+
+var (
+	// With lazy binding the first call goes through glibc's resolver, which changes r10 and r11.
+	sysV = convention{
+		seen:      slices.Concat(through(rax, 9), through(r12, vector+7)),
+		preserved: append([]int{rbx, rsp, rbp}, through(r12, r15)...),
+	}
+	win64 = convention{
+		seen:      slices.Concat(through(rax, 9), through(r12, vector+3), through(vector+6, vector+15)),
+		preserved: slices.Concat([]int{rbx, rsp, rbp, rsi, rdi}, through(r12, r15), through(vector+6, vector+15)),
+		whole:     through(vector+6, vector+15),
+	}
+)
+
+// through returns the numbers from one to another.
+func through(first, last int) (list []int) {
+	for i := first; i <= last; i++ {
+		list = append(list, i)
+	}
+	return list
 }
 
 // Code is the code of an image for x86-64.
 type Code struct {
 	im    *image.Image
+	calls *convention
 	text  []textSection
 	slots map[uint64]kind // what pointers in memory (GOT, import table) lead to, by the pointers' RVAs
 	local map[uint64]kind // functions of the image, by their RVAs
@@ -54,6 +91,10 @@ type Code struct {
 	found []site
 	// left is how many instructions may still be decoded.
 	left int
+	// moved is what the loader of a PE may change, ascending, once it was asked for; unknown says that it could not be
+	// read.
+	moved          []uint32
+	asked, unknown bool
 }
 
 // A site is the return address of a call of a hook.
@@ -78,19 +119,12 @@ const (
 
 // Open looks for calls of hooks in an image, and returns nil where there are none.
 func Open(im *image.Image) (*Code, error) {
-	if im.Kind != image.ELF || im.Machine != "x86-64" || im.PointerSize != 8 || im.Relocatable {
+	if im.Machine != "x86-64" || im.PointerSize != 8 || im.Relocatable {
 		return nil, nil
 	}
-	c := &Code{im: im, left: maxDecoded, slots: make(map[uint64]kind), local: make(map[uint64]kind)}
-	if err := c.imports(); err != nil {
+	c := &Code{im: im, left: maxDecoded}
+	if err := c.names(); err != nil {
 		return nil, err
-	}
-	defined, err := symtab.Addresses(im, func(name string) bool { return called[name] != other })
-	if err != nil {
-		return nil, err
-	}
-	for name, rva := range defined {
-		c.local[rva] = called[name]
 	}
 	if len(c.slots)+len(c.local) == 0 {
 		return nil, nil
@@ -103,6 +137,26 @@ func Open(im *image.Image) (*Code, error) {
 		return nil, nil
 	}
 	return c, nil
+}
+
+// names finds the known functions.
+func (c *Code) names() error {
+	c.slots, c.local, c.calls = make(map[uint64]kind), make(map[uint64]kind), &sysV
+	imports := c.imports
+	if c.im.Kind == image.PE {
+		c.calls, imports = &win64, c.importsOfPE
+	}
+	if err := imports(); err != nil {
+		return err
+	}
+	defined, err := symtab.Addresses(c.im, func(name string) bool { return called[name] != other })
+	if err != nil {
+		return err
+	}
+	for name, rva := range defined {
+		c.local[rva] = called[name]
+	}
+	return nil
 }
 
 // imports finds the pointers that the loader sets to known functions.
@@ -183,10 +237,47 @@ func (c *Code) at(rva uint64) []byte {
 	return nil
 }
 
+// importsOfPE finds these pointers in an image for Windows.
+func (c *Code) importsOfPE() error {
+	list, err := c.im.Imports()
+	for _, i := range list {
+		if k := called[i.Name]; k != other {
+			c.slots[i.RVA] = k
+		}
+	}
+	return err
+}
+
+// loaderWrites reports whether the loader of a PE may write some of n bytes.
+func (c *Code) loaderWrites(rva uint64, n int) bool {
+	const most = 8 // bytes that a relocation changes
+	if table, size := c.im.ImportAddresses(); rva < uint64(table)+uint64(size) && uint64(table) < rva+uint64(n) {
+		return true
+	}
+	if !c.asked {
+		c.asked = true
+		var err error
+		c.moved, err = c.im.BaseRelocations()
+		c.unknown = err != nil
+		slices.Sort(c.moved)
+	}
+	if c.unknown {
+		return true
+	}
+	i := sort.Search(len(c.moved), func(i int) bool { return uint64(c.moved[i])+most > rva })
+	return i < len(c.moved) && uint64(c.moved[i]) < rva+uint64(n)
+}
+
 // fixed reads constant data, which neither the program nor the loader writes.
 func (c *Code) fixed(rva uint64, n int) []byte {
+	constants := ".rodata"
+	if c.im.Kind == image.PE {
+		if constants = ".rdata"; c.loaderWrites(rva, n) {
+			return nil
+		}
+	}
 	for _, s := range c.im.Sections {
-		if !strings.HasPrefix(s.Name, ".rodata") || s.NoBits || rva+c.im.Base-s.Addr >= s.MemSize {
+		if !strings.HasPrefix(s.Name, constants) || s.NoBits || s.Writable || rva+c.im.Base-s.Addr >= s.MemSize {
 			continue
 		}
 		content, err := s.Content()

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func codeOf(text ...string) *Code {
 	if err != nil {
 		panic(err)
 	}
-	c := &Code{im: &image.Image{}, left: 1 << 20, text: []textSection{{0, b}}, local: map[uint64]kind{0x100000: enters, 0x200000: leaves, 0x300000: ends}}
+	c := &Code{im: &image.Image{}, calls: &sysV, left: 1 << 20, text: []textSection{{0, b}}, local: map[uint64]kind{0x100000: enters, 0x200000: leaves, 0x300000: ends}}
 	c.find()
 	return c
 }
@@ -110,6 +111,57 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
+// callTo is code that ends with a call.
+func callTo(target int, code string) string {
+	return code + "e8" + hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, uint32(target-len(code)/2-5)))
+}
+
+// TestWindows follows functions of Windows: their callers have room for four arguments on the stack, and they keep more
+// registers.
+func TestWindows(t *testing.T) {
+	const enter, leave, probe = 0x100000, 0x200000, 0x400000
+	of := func(text string) *Code {
+		c := codeOf(text)
+		c.calls, c.local[probe] = &win64, bystands
+		return c
+	}
+	for _, test := range []struct {
+		name, code string
+		places     map[string]string
+	}{
+		// push %rbp; mov %rsp,%rbp; sub $0x20,%rsp; mov %rcx,0x10(%rbp); mov %edx,0x18(%rbp); movsd %xmm2,0x20(%rbp)
+		// mov 8(%rbp),%rdx; xor %ecx,%ecx
+		{"gcc -O0", callTo(enter, "554889e54883ec2048894d10895518f20f115520488b550831c9"),
+			map[string]string{"rcx 8": "rsp:48", "rdx 4": "rsp:56", "rdx 8": "", "xmm2 8": "xmm2", "xmm4 8": "", "r9 8": "r9", "stack+32 24": "rsp:80"}},
+		// mov $0x1008,%eax; call; sub %rax,%rsp; mov %ecx,%edi; movaps %xmm1,%xmm7; xor %ecx,%ecx; xorps %xmm1,%xmm1
+		{"a large frame", callTo(enter, callTo(probe, "b808100000")+"4829c489cf0f28f931c90f57c9"),
+			map[string]string{"rcx 4": "rdi", "xmm1 8": "xmm7", "stack+32 4": "rsp:4144"}},
+	} {
+		c := of(test.code)
+		if h := c.Enter(0, uint64(len(test.code)/2)); h == nil {
+			t.Errorf("%s: it is not followed", test.name)
+		} else {
+			checkPlaces(t, test.name, h, test.places)
+		}
+	}
+	for _, test := range []struct {
+		name, code string
+		places     map[string]string
+	}{
+		// movaps %xmm6,%xmm0; mov %esi,%eax; movaps 0x20(%rsp),%xmm6; add $0x38,%rsp; ret
+		{"kept", callTo(leave, "") + "0f28c689f00f287424204883c438c3", map[string]string{"xmm0 8": "xmm6", "rax 4": "rsi", "rax 8": "", "xmm0+xmm0h 16": "xmm6+xmm6h"}},
+		// movdqa -0x20(%rbp),%xmm0; leave; ret
+		{"16 bytes", callTo(leave, "") + "660f6f45e0c9c3", map[string]string{"xmm0+xmm0h 16": "rbp:-32+rbp:-24", "xmm0 8": "rbp:-32"}},
+	} {
+		list := of(test.code).Leaves(0, uint64(len(test.code)/2))
+		if len(list) != 1 {
+			t.Errorf("%s: %+v", test.name, list)
+			continue
+		}
+		checkPlaces(t, test.name, &list[0], test.places)
+	}
+}
+
 // FuzzFollow follows code that is anything. It ends, and says no place that is none.
 func FuzzFollow(f *testing.F) {
 	for _, test := range entering {
@@ -122,15 +174,19 @@ func FuzzFollow(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := codeOf(hex.EncodeToString(b))
+		if len(b)%2 == 1 {
+			c.calls = &win64
+		}
 		list := c.Leaves(0, uint64(len(b)))
 		if h := c.Enter(0, uint64(len(b))); h != nil {
 			list = append(list, *h)
 		}
 		for i := range list {
-			for _, place := range []string{"rdi", "rsi+rdx", "xmm7", "stack+16", "rax", "rax+rdx", "st0"} {
+			for _, place := range []string{"rdi", "rsi+rdx", "xmm7", "stack+16", "rax", "rax+rdx", "st0", "xmm0+xmm0h"} {
 				got := list[i].Place(place, 16, all)
 				for _, part := range strings.Split(got, "+") {
 					register, _, _ := strings.Cut(part, ":")
+					register = strings.TrimSuffix(register, upperHalf)
 					if _, ok := numberOf(register); got != "" && !ok && part[0] != '=' {
 						t.Errorf("%s is at %q", place, got)
 					}

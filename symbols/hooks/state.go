@@ -14,14 +14,17 @@ import (
 // distance from the register that they were computed from.
 const (
 	rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi = 0, 1, 2, 3, 4, 5, 6, 7
-	r12                                    = 12
+	r10, r11, r12, r15                     = 10, 11, 12, 15
 	vector                                 = 16
 	registers                              = 32
 )
 
 // names are the names of the registers in plans, by number.
 var names = [...]string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}
+	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"}
+
+// upperHalf ends the name of a vector register of which the upper 8 bytes are meant.
+const upperHalf = "h"
 
 // numberOf returns the number of a register by its name.
 func numberOf(name string) (int, bool) {
@@ -81,7 +84,8 @@ type state struct {
 	next  uint64
 	fixed func(rva uint64, n int) []byte
 	// own reports whether memory belongs to the function's own frame.
-	own func(base int, offset int64) bool
+	own   func(base int, offset int64) bool
+	calls *convention
 	// stored says that memory outside the frame was written. From then on nothing is known of such memory.
 	stored bool
 }

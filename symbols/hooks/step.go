@@ -136,6 +136,9 @@ func (s *state) compute(inst *x86asm.Inst) bool {
 	v := content{}
 	r, isRegister := to.(x86asm.Reg)
 	n, immediate := inst.Args[1].(x86asm.Imm)
+	if by := s.get(inst.Args[1], 8); !immediate && by.of == constant && by.n == 8 && by.offset == int64(int32(by.offset)) {
+		n, immediate = x86asm.Imm(by.offset), true // the size of a large frame
+	}
 	if i, size := reg(r); isRegister && immediate && size == 8 && i < vector {
 		old := s.registers[i]
 		switch {

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,14 @@ const (
 	maxPaths = 16
 )
 
+// initial is the content of a register that nothing has written.
+func initial(i int) content {
+	if i >= vector {
+		return content{register, i, 0, 16}
+	}
+	return content{register, i, 0, 8}
+}
+
 // decode decodes the instruction at an RVA.
 func (c *Code) decode(rva uint64) (inst x86asm.Inst, ok bool) {
 	if c.left--; c.left < 0 {
@@ -45,9 +54,9 @@ func (c *Code) Calls(low, size uint64) bool { return len(c.between(low, low+size
 
 // Enter returns the first hook that a function calls when it is entered, nil if the code cannot be followed to it.
 func (c *Code) Enter(low, size uint64) *Hook {
-	s := &state{fixed: c.fixed, own: func(base int, _ int64) bool { return base == rsp || base >= registers }}
+	s := &state{calls: c.calls, fixed: c.fixed, own: func(base int, _ int64) bool { return base == rsp || base >= registers }}
 	for i := range s.registers {
-		s.registers[i] = content{register, i, 0, 8}
+		s.registers[i] = initial(i)
 	}
 	waiting := make(map[uint64]*state) // the states with which jumps come to an instruction
 	arrive := func(at uint64, s *state) bool {
@@ -91,6 +100,7 @@ func (c *Code) Enter(low, size uint64) *Hook {
 			case enters:
 				return &Hook{RVA: next, ends: []*state{s}}
 			case bystands:
+				s.registers[r10], s.registers[r11] = content{}, content{}
 			default:
 				return nil
 			}
@@ -118,9 +128,9 @@ func (c *Code) Leaves(low, size uint64) (list []Hook) {
 			continue
 		}
 		h := Hook{RVA: at.rva, leaving: true}
-		s := &state{fixed: c.fixed, own: func(base int, offset int64) bool { return base == rsp && offset < 0 }}
-		for _, i := range []int{rbx, rsp, rbp, r12, r12 + 1, r12 + 2, r12 + 3} {
-			s.registers[i] = content{register, i, 0, 8}
+		s := &state{calls: c.calls, fixed: c.fixed, own: func(base int, offset int64) bool { return base == rsp && offset < 0 }}
+		for _, i := range c.calls.preserved {
+			s.registers[i] = initial(i)
 		}
 		steps := maxSteps
 		if !c.toReturn(&h, at.rva, low, low+size, s, &steps) {
@@ -198,6 +208,8 @@ func (h *Hook) Place(place string, n int, used func(from, n int) int) string {
 		case words[i] == "st0":
 			size = n
 			part = h.agreed(func(s *state) string { return s.float87() })
+		case words[i] == names[vector]+upperHalf && h.leaving:
+			part = h.agreed(func(s *state) string { return s.upper(vector) })
 		default:
 			r, ok := numberOf(words[i])
 			if !ok || size <= 0 {
@@ -249,8 +261,8 @@ func (s *state) where(r, n int, leaving bool) string {
 		return ""
 	}
 	is := func(v content) bool { return v.of == register && v.base == r && v.offset == 0 && v.n >= n }
-	for i := range names {
-		if kept(i) && is(s.registers[i]) {
+	for _, i := range s.calls.seen {
+		if is(s.registers[i]) {
 			return names[i]
 		}
 	}
@@ -273,9 +285,64 @@ func (h *Hook) stack(offset int64, n int) string {
 	if !overlaps(s.slots, rsp, offset, n) {
 		return s.reach(rsp, offset)
 	}
-	for i := range names {
-		if v := s.registers[i]; kept(i) && v == (content{memory, rsp, offset, n}) {
+	for _, i := range s.calls.seen {
+		if s.registers[i] == (content{memory, rsp, offset, n}) {
 			return names[i]
+		}
+	}
+	return ""
+}
+
+// upper returns where the upper 8 bytes are that a vector register has at the end.
+func (s *state) upper(r int) string {
+	switch v := s.registers[r]; {
+	case v.n != 16 || v.base >= len(names):
+	case v.of == memory:
+		return inMemory(names[v.base], v.offset+8)
+	case v.of == register && v.base >= vector:
+		return names[v.base] + upperHalf
+	}
+	return ""
+}
+
+// Copy returns where the function has copied n bytes to before it calls the hook, which lay where a register led to at the
+// beginning, "" where that is not known. place is that register; used is as in Place.
+func (h *Hook) Copy(place string, n int, used func(from, n int) int) string {
+	const word = 8
+	r, ok := numberOf(place)
+	if !ok || h.leaving || len(h.ends) != 1 {
+		return ""
+	}
+	var parts []string
+	for from := 0; from < n; from += word {
+		part := h.ends[0].copied(r, int64(from), used(from, min(word, n-from)))
+		if part == "" {
+			return ""
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "+")
+}
+
+// copied returns where n bytes are, at most 8, that lay at an offset from where a register led to.
+func (s *state) copied(r int, offset int64, n int) string {
+	// has reports whether a content has these bytes, at bytes behind its first one.
+	has := func(v content, at int64) bool {
+		return v.of == memory && v.base == r && v.offset+at == offset && at+int64(n) <= int64(v.n)
+	}
+	for _, i := range s.calls.seen {
+		switch v := s.registers[i]; {
+		case has(v, 0):
+			return names[i]
+		case has(v, 8) && slices.Contains(s.calls.whole, i):
+			return names[i] + upperHalf
+		}
+	}
+	for _, w := range s.slots {
+		if at := offset - w.v.offset; at >= 0 && has(w.v, at) {
+			if place := s.reach(w.base, w.offset+at); place != "" {
+				return place
+			}
 		}
 	}
 	return ""
@@ -292,10 +359,6 @@ func (s *state) float87() string {
 	}
 	return inMemory(names[v.base], v.offset)
 }
-
-// kept reports whether a hook sees the value that a register has at its call. With lazy binding the first call goes
-// through glibc's resolver, which changes r10 and r11.
-func kept(register int) bool { return register != 10 && register != 11 }
 
 // reach returns the name of memory by a register that points into it, "" if there is none.
 func (s *state) reach(base int, offset int64) string {

@@ -221,32 +221,12 @@ func (h *elfHeaders) execSegments() []span {
 	return out
 }
 
-// openSection returns a reader of a section's inflated bytes.
-func (h *elfHeaders) openSection(i int) (r io.Reader, err error) {
-	if i < 0 || i >= len(h.f.Sections) {
-		return nil, message.New("no such section")
-	}
-	return &recoverReader{h.f.Sections[i].Open()}, nil
-}
-
-// recoverReader turns a panic of the zstd decoder into an error.
-type recoverReader struct{ r io.Reader }
-
-func (r *recoverReader) Read(p []byte) (n int, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			n, err = 0, message.Errorf("damaged stream: %v", v)
-		}
-	}()
-	return r.r.Read(p)
-}
-
 func (im *Image) newELFSection(i int, h *elf.Section) *Section {
 	s := &Section{
 		Name: h.Name, Index: i, Addr: h.Addr, MemSize: h.FileSize, Size: int64(h.FileSize),
 		Exec:   h.Flags&elf.SHF_EXECINSTR != 0 && h.Flags&elf.SHF_ALLOC != 0,
-		NoBits: h.Type == elf.SHT_NOBITS,
-		Type:   uint32(h.Type), Link: h.Link, Info: h.Info, Flags: uint64(h.Flags), EntSize: h.Entsize,
+		NoBits: h.Type == elf.SHT_NOBITS, Writable: h.Flags&elf.SHF_WRITE != 0,
+		Type: uint32(h.Type), Link: h.Link, Info: h.Info, Flags: uint64(h.Flags), EntSize: h.Entsize,
 		im: im, offset: int64(h.Offset), fileSize: int64(h.FileSize),
 	}
 	switch {

@@ -17,7 +17,7 @@
 // anything is allocated; what the file says about other files is only handed
 // on, never opened here.
 //
-// ELF headers and zstd streams are read by debug/elf, behind checks of the
+// ELF headers are read by debug/elf, behind checks of the
 // counts and names by which a few bytes could make it allocate without bound
 // (see checkELF). PE headers are read here: debug/pe loads the whole COFF
 // symbol table at opening and has no debug directory, and saferwall/pe reads

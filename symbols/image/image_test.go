@@ -340,6 +340,8 @@ func exercise(data []byte) {
 		}
 	}
 	im.Exports()
+	im.Imports()
+	im.BaseRelocations()
 	im.FunctionTable()
 	im.COFF()
 	im.Executable(im.Base + 0x1000)

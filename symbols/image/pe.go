@@ -23,18 +23,22 @@ type peHeaders struct {
 type directory struct{ rva, size uint32 }
 
 const (
-	dirExport       = 0
-	dirResource     = 2
-	dirException    = 3
-	dirCertificates = 4
-	dirDebug        = 6
-	dirCLR          = 14
+	dirExport          = 0
+	dirImport          = 1
+	dirResource        = 2
+	dirException       = 3
+	dirCertificates    = 4
+	dirRelocations     = 5
+	dirDebug           = 6
+	dirImportAddresses = 12
+	dirCLR             = 14
 
 	clrHeaderSize = 72
 	clrILOnly     = 1 << 0 // COMIMAGE_FLAGS_ILONLY
 
 	sectionCode    = 0x20       // IMAGE_SCN_CNT_CODE
 	sectionExecute = 0x20000000 // IMAGE_SCN_MEM_EXECUTE
+	sectionWrite   = 0x80000000 // IMAGE_SCN_MEM_WRITE
 
 	debugCodeView = 2 // IMAGE_DEBUG_TYPE_CODEVIEW
 	// maxDebugEntries and maxPDBPath bound the debug directory; linkers write
@@ -139,7 +143,7 @@ func (im *Image) newPESection(index int, b []byte) *Section {
 		Index: index, im: im,
 		Addr: im.Base + uint64(rva), MemSize: uint64(virtualSize),
 		offset: int64(offset), fileSize: int64(rawSize),
-		Exec: flags&(sectionCode|sectionExecute) != 0,
+		Exec: flags&(sectionCode|sectionExecute) != 0, Writable: flags&sectionWrite != 0,
 	}
 	if virtualSize == 0 {
 		s.MemSize = uint64(rawSize)

@@ -55,8 +55,9 @@ type Section struct {
 	// compressed section claims is not checked before it is read.
 	Size int64
 	// Exec says that the section holds code; NoBits that the file does not
-	// have its contents (as in separate debug files).
-	Exec, NoBits bool
+	// have its contents (as in separate debug files); Writable that the
+	// program may change them while it runs.
+	Exec, NoBits, Writable bool
 	// Type, Flags, Link, Info and EntSize are the ELF section header's; they
 	// are 0 in a PE.
 	Type, Link, Info uint32
@@ -276,24 +277,24 @@ func (s *Section) Head(n int64) ([]byte, error) {
 
 // inflater reads the section's inflated bytes.
 func (s *Section) inflater() (io.Reader, error) {
-	header := int64(0)
+	header := int64(12)
 	switch s.compression {
-	case zlibELF:
-		header = 12
+	case zlibELF, zstdELF:
 		if s.im.PointerSize == 8 {
 			header = 24
 		}
 	case zlibName:
-		header = 12
-	case zstdELF:
-		return s.im.elf.openSection(s.Index)
 	default:
 		return nil, message.New("unknown compression")
 	}
 	if s.fileSize < header {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return inflate.NewReader(io.NewSectionReader(s.im.file, s.offset+header, s.fileSize-header)), nil
+	r := io.NewSectionReader(s.im.file, s.offset+header, s.fileSize-header)
+	if s.compression == zstdELF {
+		return newZstdReader(r, s.Size)
+	}
+	return inflate.NewReader(r), nil
 }
 
 // zdebugSize reads the header of a .zdebug_ section.

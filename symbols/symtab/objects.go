@@ -194,9 +194,18 @@ func eachSymbol(im *image.Image, s *image.Section, more func(typ elf.SymType, rv
 	return nil
 }
 
-// Addresses returns the RVAs of the functions that the symbol table of an ELF image defines by chosen names.
+// Addresses returns the RVAs of the functions that the symbol table of an image defines by chosen names.
 func Addresses(im *image.Image, chosen func(name string) bool) (map[string]uint64, error) {
 	list := make(map[string]uint64)
+	if im.Kind == image.PE {
+		err := eachCOFF(im, func(s *image.Section, value uint64, name string) bool {
+			if s.Exec && name[0] != '.' && chosen(name) {
+				list[name] = s.Addr + value - im.Base
+			}
+			return len(list) < maxObjects
+		})
+		return list, err
+	}
 	s := section(im, elf.SHT_SYMTAB)
 	if s == nil {
 		s = section(im, elf.SHT_DYNSYM)

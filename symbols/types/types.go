@@ -106,9 +106,15 @@ type Function struct {
 	// Free says that the compiler may have left out arguments, and the result, without a word: an argument is where the
 	// convention has it only if its Entry says so. It is read on Windows only.
 	Free bool
+	// Leading is how many arguments for registers of integers come before its parameters that are not among them, such as
+	// an object; [NotKnown] where it is not known how many. On Windows they count as positions.
+	Leading int
 	// ObjectFirst says that the address of the result is passed behind the object, as Microsoft's compilers do.
 	ObjectFirst bool
 }
+
+// NotKnown is a number of arguments that is not known.
+const NotKnown = -1
 
 // A Parameter is a parameter of a function.
 type Parameter struct {

@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/grid"
 )
 
@@ -326,5 +328,89 @@ func TestSort(t *testing.T) {
 		if strings.HasSuffix(c.Title, "\u25bc") != (c.ID == "function") {
 			t.Errorf("the head of %s is %q", c.ID, c.Title)
 		}
+	}
+}
+
+// Every column can be sorted by, in both directions, and what is alike stays in the order of the tree.
+func TestEveryOrder(t *testing.T) {
+	tree := func() *app.Tree {
+		list := []*app.TreeNode{node("b", 30, 3), node("a", 20, 9), node("c", 10, 3), node("", 40, 1)}
+		list[0].Module, list[1].Module, list[2].Module = "z", "x", "y"
+		list[0].Calls, list[1].Calls, list[2].Calls = 1, 3, 2
+		list[3].Other = true
+		return &app.Tree{Calls: 6, Total: 100e6, Roots: list}
+	}
+	for sorted, want := range map[string]string{
+		"total falling": "b a c (others)", "total": "c a b (others)", "share falling": "b a c (others)", "share": "c a b (others)",
+		"self falling": "a b c (others)", "selfshare": "b c a (others)", "calls": "b c a (others)", "calls falling": "a c b (others)",
+		"module": "a c b (others)", "module falling": "b c a (others)", "function": "a b c (others)", "function falling": "c b a (others)",
+	} {
+		v := newView(t)
+		v.Show(tree(), 3)
+		v.Sort(sorted)
+		var got []string
+		for i := range v.outline.rows {
+			got = append(got, v.name(v.outline.rows[i].node))
+		}
+		if strings.Join(got, " ") != want || v.Sorted() != sorted {
+			t.Errorf("by %s: %q, want %q", sorted, got, want)
+		}
+	}
+}
+
+// The hottest path is unfolded from the chosen row on, by the button and by its key; another button folds all.
+func TestHottestPath(t *testing.T) {
+	v := newView(t)
+	v.Hottest() // of no tree
+	v.Show(sample(), 3)
+	test.Tap(v.hot)
+	if got, want := shown(v), "- main\n  - load\n      read <\n    paint\n    (others)\n  worker"; got != want {
+		t.Errorf("unfolded\n%s\nwant\n%s", got, want)
+	}
+	test.Tap(v.fold)
+	if got, want := shown(v), "+ main <\n  worker"; got != want {
+		t.Errorf("folded\n%s\nwant\n%s", got, want)
+	}
+	v.typed("h")
+	if got := shown(v); !strings.Contains(got, "read <") {
+		t.Errorf("by the key\n%s", got)
+	}
+	// Who uses no mouse sorts by the column before, too.
+	v.typed("<")
+	if v.Sorted() != "calls falling" {
+		t.Errorf("sorted by %s", v.Sorted())
+	}
+	for _, tip := range []string{v.hot.Hint(), v.fold.Hint(), v.byThread.Hint()} {
+		if tip == "" {
+			t.Error("a button says nothing of itself")
+		}
+	}
+}
+
+// The tree is drawn with a sign beside what can be unfolded, and says of threads their names and processes.
+func TestDrawnTree(t *testing.T) {
+	v := newView(t)
+	w := test.NewTempWindow(t, v.Content)
+	w.Resize(fyne.NewSize(900, 300))
+	thread := node("", 5, 0, node("main", 5, 5))
+	thread.Thread, thread.ThreadName, thread.Process = 7, "render", &rows.Process{Label: "shop (99)"}
+	v.Show(&app.Tree{Total: 5e6, Roots: []*app.TreeNode{thread, node("alone", 1, 1)}}, 3)
+	v.typed("+")
+	list := make([]rows.Row, 5)
+	n, err := source{&v.outline}.Read(list, 0)
+	if n != 3 || err != io.EOF {
+		t.Fatalf("%d rows, %v", n, err)
+	}
+	signs := make([]grid.Decor, n)
+	v.decorate(signs, list[:n], 0)
+	if signs[0].Fold != grid.FoldOpen || signs[1].Fold == grid.FoldOpen || signs[1].Fold == grid.FoldClosed || signs[2].Fold == grid.FoldClosed {
+		t.Errorf("the signs are %v", signs)
+	}
+	v.typed("-")
+	if v.decorate(signs[:1], list[:1], 0); signs[0].Fold != grid.FoldClosed {
+		t.Errorf("folded, the sign is %v", signs[0])
+	}
+	if got := v.name(thread); got != "Thread 7  render  shop (99)" {
+		t.Errorf("a thread is %q", got)
 	}
 }

@@ -67,6 +67,8 @@ type Controller struct {
 	choosing                                                            *job // finds calls
 	naming                                                              *job // names the addresses in a text
 	analysing                                                           analysing
+	// waiting is when the user began to wait for the job whose end is being handled. It is zero otherwise.
+	waiting time.Time
 }
 
 // An Opener opens a log: [app.Open], or the same for other formats.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -301,9 +302,39 @@ func TestCancelLoading(t *testing.T) {
 	d.waitEvent("loaded")
 }
 
+// Progress is shown for as long as opening takes, whatever is done for it: it does not vanish and come again.
+func TestProgressStays(t *testing.T) {
+	d := newDesk(t, &testlog.Nested{Records: 200_000, Opening: make(chan struct{})})
+	d.ShowWorkAfter(20 * time.Millisecond)
+	var shown []string
+	d.OnChange = func(control.Change) {
+		w := d.State().Work
+		now := w.Title
+		if !w.Slow {
+			now = "nothing"
+		}
+		if n := len(shown); n == 0 || shown[n-1] != now {
+			shown = append(shown, now)
+		}
+	}
+	d.nested.Slow()
+	d.Inputs.SetLog(d.log())
+	d.wait("progress", func() bool { return d.State().Work.Slow })
+	close(d.nested.Opening)
+	d.wait("pairing", func() bool { return slices.Contains(shown, "Pairing enters and leaves") })
+	d.nested.OnRead(nil)
+	d.waitEvent("loaded")
+	d.wait("the end", func() bool { return !d.State().Work.Slow })
+	first := slices.IndexFunc(shown, func(s string) bool { return s != "nothing" })
+	if last := slices.Index(shown, "Pairing enters and leaves"); slices.Contains(shown[first:last], "nothing") {
+		t.Errorf("one after the other there is %q", shown)
+	}
+}
+
 // Quick work is not shown at all.
 func TestQuickWorkIsNotShown(t *testing.T) {
 	d := newDesk(t, &testlog.Nested{Records: 10})
+	d.ShowWorkAfter(time.Minute)
 	slow := false
 	d.OnChange = func(control.Change) { slow = slow || d.State().Work.Slow }
 	d.Inputs.SetLog(d.log())

@@ -8,9 +8,10 @@ import (
 	"logparser/app"
 )
 
-// Times after which work is shown, and between two reports of its progress.
 const (
-	slowAfter   = 300 * time.Millisecond
+	// slowAfter is how long work goes on before it is shown. It leaves time for painting: what goes on for 300 ms is to be seen then.
+	slowAfter = 200 * time.Millisecond
+	// reportEvery is the time between two reports of progress.
 	reportEvery = 80 * time.Millisecond
 )
 
@@ -19,6 +20,8 @@ const (
 type job struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+	// began is when the user began to wait: when the job was started, or the first of several that follow each other.
+	began time.Time
 
 	mu          sync.Mutex
 	title       string
@@ -31,17 +34,25 @@ type job struct {
 // run starts work as the latest of its kind. What work returns is called on
 // the user interface's goroutine; current is false if newer work of that kind
 // was started, or the work given up, meanwhile.
+//
+// What is started by what work returns goes on with it: a log is looked at, read and paired by jobs of their own, and the user
+// waits for all of them. So their time counts together, and progress that is shown stays from one to the next.
 func (c *Controller) run(kind **job, title string, work func(ctx context.Context, p app.Progress) func(current bool)) {
 	before := *kind
 	ctx, cancel := context.WithCancel(context.Background())
-	j := &job{cancel: cancel, done: make(chan struct{}), title: title}
+	j := &job{cancel: cancel, done: make(chan struct{}), title: title, began: c.waiting}
+	if j.began.IsZero() {
+		j.began = time.Now()
+	}
+	wait := c.slowAfter - time.Since(j.began)
+	j.slow = wait <= 0
 	*kind = j
 	if before != nil {
 		before.cancel()
 	}
-	slow := time.AfterFunc(c.slowAfter, func() {
+	slow := time.AfterFunc(max(wait, 0), func() {
 		j.mu.Lock()
-		j.slow = !j.ended
+		j.slow = j.slow || !j.ended
 		j.mu.Unlock()
 		c.post(c.showWork)
 	})
@@ -53,7 +64,7 @@ func (c *Controller) run(kind **job, title string, work func(ctx context.Context
 		slow.Stop()
 		cancel()
 		j.mu.Lock()
-		j.ended, j.slow = true, false
+		j.ended = true
 		j.mu.Unlock()
 		close(j.done)
 		c.post(func() {
@@ -61,7 +72,9 @@ func (c *Controller) run(kind **job, title string, work func(ctx context.Context
 			if current {
 				*kind = nil
 			}
+			c.waiting = j.began
 			finish(current)
+			c.waiting = time.Time{}
 			c.showWork()
 		})
 	}()

@@ -117,3 +117,89 @@ func TestForeignStates(t *testing.T) {
 		}
 	}
 }
+
+// TestOneStateForSeveralLogs: logs that are shown together have a state of their own, in their order.
+func TestOneStateForSeveralLogs(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for _, name := range []string{"a", "b", "c"} {
+		paths = append(paths, filepath.Join(dir, name))
+		if err := os.WriteFile(paths[len(paths)-1], []byte(name), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := make(map[string]string)
+	for _, list := range [][]string{paths[:1], paths[1:2], paths[:2], {paths[1], paths[0]}, paths, {paths[0], paths[2]}} {
+		id, err := Identity(list[0], list[1:]...)
+		if err != nil || seen[id] != "" {
+			t.Errorf("%q has the identity of %s: %v", list, seen[id], err)
+		}
+		seen[id] = fmt.Sprint(list)
+		if again, err := Identity(list[0], list[1:]...); err != nil || again != id {
+			t.Errorf("%q has the identity %s, then %s: %v", list, id, again, err)
+		}
+	}
+	for _, list := range [][]string{{filepath.Join(dir, "none")}, {paths[0], filepath.Join(dir, "none")}, {dir}} {
+		if id, err := Identity(list[0], list[1:]...); err == nil {
+			t.Errorf("%q has the identity %s", list, id)
+		}
+	}
+}
+
+// TestWhatIsKeptIsBounded keeps of a state no more than its limits, and cuts notes between letters.
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	s := Store{t.TempDir()}
+	st := State{Row: 1, Where: strings.Repeat("x", maxNote+1), Lanes: make([]Lane, MaxLanes+1), LaneOrder: make([]rows.Track, MaxLanes+1)}
+	st.Lanes[0].Lines, st.Lanes[1].Lines = -1, maxLines+1
+	for i := range MaxFolded + 1 {
+		st.Folded = append(st.Folded, int64(i))
+	}
+	st.Bookmarks = append(st.Bookmarks, Bookmark{Row: 0, Note: strings.Repeat("x", maxNote-1) + "汉字"})
+	for i := range MaxBookmarks {
+		st.Bookmarks = append(st.Bookmarks, Bookmark{Row: int64(i + 1)})
+	}
+	if err := s.Save("x", st); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Load("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Where != "" || len(got.Folded) != MaxFolded || len(got.Bookmarks) != MaxBookmarks || len(got.Lanes) != MaxLanes || len(got.LaneOrder) != MaxLanes {
+		t.Errorf("kept: %d folded, %d bookmarks, %d lanes in %d places, a filter of %d letters", len(got.Folded), len(got.Bookmarks), len(got.Lanes), len(got.LaneOrder), len(got.Where))
+	}
+	if got.Lanes[0].Lines != 0 || got.Lanes[1].Lines != maxLines {
+		t.Errorf("lanes of %d and %d lines", got.Lanes[0].Lines, got.Lanes[1].Lines)
+	}
+	if note := got.Bookmarks[0].Note; note != strings.Repeat("x", maxNote-1) {
+		t.Errorf("a note of %d bytes ends with %q", len(note), note[maxNote-4:])
+	}
+}
+
+// TestStateThatCannotBeKept says so: its folder is a file, or its file a folder.
+func TestStateThatCannotBeKept(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Store{file}).Save("x", State{Row: 1}); err == nil {
+		t.Error("a state is kept in a file that is no folder")
+	}
+	s := Store{dir}
+	if err := os.MkdirAll(filepath.Join(s.path("x"), "below"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save("x", State{Row: 1}); err == nil {
+		t.Error("a state is kept in the place of a folder")
+	}
+	if err := s.Save("x", State{}); err == nil {
+		t.Error("a folder is taken for a state that was removed")
+	}
+	if st, err := s.Load("x"); err == nil {
+		t.Errorf("a folder is read as %+v", st)
+	}
+	if d, err := Default(); err == nil && filepath.Base(d.Dir) != "logs" {
+		t.Errorf("the user's folder is %s", d.Dir)
+	}
+}

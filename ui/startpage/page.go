@@ -88,9 +88,11 @@ func (p *Page) Show(recent []Recent) {
 }
 
 // ShowWork shows what is being done to open a log: opening is its name, "" while
-// that is not known. Work that is not slow is not shown.
+// that is not known. Other work is shown only if it is slow; opening is shown at once, because the machine may be
+// too busy with it to paint anything later.
 func (p *Page) ShowWork(opening string, w control.Work) {
-	if !w.Slow {
+	shown := w.Slow || opening != "" && w.Title != ""
+	if !shown {
 		p.endless.Stop()
 	} else {
 		text := w.Title
@@ -106,9 +108,9 @@ func (p *Page) ShowWork(opening string, w control.Work) {
 		}
 		p.progress.Hidden, p.endless.Hidden = w.Total <= 0, w.Total > 0
 	}
-	if p.work.Hidden == w.Slow {
-		p.work.Hidden = !w.Slow
-		p.hint.Hidden = w.Slow
+	if p.work.Hidden == shown {
+		p.work.Hidden = !shown
+		p.hint.Hidden = shown
 		p.body.Refresh()
 	}
 }

@@ -100,6 +100,16 @@ func dumpEvent(record []byte, head int) string {
 		return fmt.Sprintf("arguments %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
 	case wire.Result:
 		return fmt.Sprintf("result %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
+	case wire.PlanArguments, wire.PlanResult, wire.PlaceArguments, wire.PlaceResult:
+		v, _ := wire.ParseValues(first, body)
+		name, of := "arguments", "plan"
+		if v.Result {
+			name = "result"
+		}
+		if v.Kind == wire.Given {
+			of = fmt.Sprintf("place%d", v.Place)
+		}
+		return strings.TrimSuffix(fmt.Sprintf("%s %s %s", name, of, hex.EncodeToString(v.Values)), " ")
 	case wire.Lost:
 		return fmt.Sprintf("lost %d", at(0, 4))
 	case wire.Switch:
@@ -156,9 +166,9 @@ func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	case "counter":
 		e.counter()
 	case "arguments":
-		e.values(wire.Arguments)
+		e.values(wire.Arguments, wire.PlanArguments, wire.PlaceArguments)
 	case "result":
-		e.values(wire.Result)
+		e.values(wire.Result, wire.PlanResult, wire.PlaceResult)
 	case "lost":
 		e.b = wire.AppendLost(e.b, uint32(e.number(e.next("a number"), "the events", 32)))
 	case "switch":
@@ -299,11 +309,26 @@ func (e *eventLoader) counter() {
 	e.b = wire.AppendCounter(e.b, d, uint8(form), bits, name)
 }
 
-func (e *eventLoader) values(t wire.Type) {
-	code := e.number(e.next("a code"), "the code", 16)
+// values makes a record of values: its type with a code, by the plan, and of a place.
+func (e *eventLoader) values(coded, byPlan, ofPlace wire.Type) {
+	code := e.next("a code, plan or a place")
 	var values []byte
 	if len(e.plain) > 0 {
 		values = e.bytes(e.next("bytes"), "the bytes")
 	}
-	e.b = wire.AppendValues(e.b, t, uint16(code), values)
+	if code == "plan" {
+		e.b = wire.AppendPlanValues(e.b, byPlan, values)
+		return
+	}
+	if place, is := strings.CutPrefix(code, "place"); is {
+		const longest = 28
+		n := e.number(place, "the place", 6)
+		if len(values) > longest {
+			e.fail("the record of a place has at most %d bytes", longest)
+			return
+		}
+		e.b = wire.AppendPlaceValues(e.b, ofPlace, uint32(n), values)
+		return
+	}
+	e.b = wire.AppendValues(e.b, coded, uint16(e.number(code, "the code", 16)), values)
 }

@@ -127,6 +127,19 @@ func AppendValues(b []byte, t Type, code uint16, values []byte) []byte {
 	return even(append(le.AppendUint16(head(b, t, n), code), values...), n)
 }
 
+// AppendPlanValues appends a [PlanArguments] or [PlanResult].
+func AppendPlanValues(b []byte, t Type, values []byte) []byte {
+	return even(append(head(b, t, len(values)), values...), len(values))
+}
+
+// AppendPlaceValues appends a [PlaceArguments] or [PlaceResult]. The place is at most [MostShortPlace], and values has at most
+// 28 bytes.
+func AppendPlaceValues(b []byte, t Type, place uint32, values []byte) []byte {
+	n := len(values) + len(values)%2
+	word := uint16(t)<<2 | uint16(place&3)<<2 | uint16(2+n)/2<<8 | uint16(place>>2)<<12
+	return even(append(le.AppendUint16(b, word), values...), len(values))
+}
+
 // AppendLost appends the number of events that were lost here.
 func AppendLost(b []byte, events uint32) []byte { return le.AppendUint32(first(b, Lost, 3), events) }
 

@@ -21,6 +21,41 @@ const (
 	Given     ValueKind = 3
 )
 
+// CallValues is the content of a record of values.
+type CallValues struct {
+	Kind   ValueKind
+	Result bool
+	Place  uint32 // of the kind Given
+	Values []byte // a part of the record
+}
+
+// ParseValues decodes a record of values from its first word and its body. It is not ok if the record has another type or is
+// too short.
+func ParseValues(first uint16, body []byte) (v CallValues, ok bool) {
+	t := TypeOf(first)
+	v = CallValues{Kind: ByPlan, Result: t == Result || t == PlanResult || t == PlaceResult, Values: body}
+	switch t {
+	case PlanArguments, PlanResult:
+	case PlaceArguments, PlaceResult:
+		v.Kind, v.Place = Given, uint32(first>>2&3|first>>12<<2)
+	case Arguments, Result:
+		if len(body) < 2 {
+			return CallValues{}, false
+		}
+		v.Kind, v.Values = ValueKind(le.Uint16(body)), body[2:]
+		if v.Kind != Given {
+			break
+		}
+		if len(body) < 6 {
+			return CallValues{}, false
+		}
+		v.Place, v.Values = le.Uint32(body[2:]), body[6:]
+	default:
+		return CallValues{}, false
+	}
+	return v, true
+}
+
 // A Plan is a piece of the plan by which values were taken.
 type Plan struct {
 	Hash   uint64 // FNV-1a with 64 bits of the whole plan

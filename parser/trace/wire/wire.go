@@ -6,7 +6,7 @@
 // A file is a header and chunks. A chunk has either records of events of one
 // thread, which are made of 16-bit words, or records of the process, which begin at
 // multiples of 8 bytes. All numbers are little-endian. docs/formats.md describes the
-// format, version 1.1, in full. Names and units here are the same as there.
+// format, version 1.2, in full. Names and units here are the same as there.
 //
 // This package handles single records. It does not know how records belong
 // together: which chunk follows another, which call a leave ends, or what base a
@@ -35,6 +35,9 @@ const (
 	Arguments     Type = 12
 	Result        Type = 13
 	Lost          Type = 14
+	// PlanArguments and PlanResult are Arguments and Result of the kind ByPlan. They do not have the kind in them.
+	PlanArguments Type = 15
+	PlanResult    Type = 16
 
 	// MustKnow is the first of the types that a reader must not skip if it does not
 	// know them.
@@ -42,6 +45,12 @@ const (
 
 	Switch Type = 48
 	Left   Type = 49
+	// PlaceArguments and PlaceResult are Arguments and Result of the kind Given. The number of their place is in the first
+	// word; two bits of it are added to the type there, and TypeOf takes them off.
+	PlaceArguments Type = 56
+	PlaceResult    Type = 60
+	// MostShortPlace is the greatest number of a place that fits in there.
+	MostShortPlace = 63
 )
 
 // Kinds of addresses.
@@ -88,7 +97,27 @@ func IsShort(first uint16) bool { return first&3 != 0 }
 func IsShortLeave(first uint16) bool { return first&1 != 0 }
 
 // TypeOf returns the type of a record from its first word. The record must be neither short nor padding.
-func TypeOf(first uint16) Type { return Type(first >> 2 & 63) }
+func TypeOf(first uint16) Type {
+	t := Type(first >> 2 & 63)
+	if t >= PlaceArguments {
+		t &^= 3
+	}
+	return t
+}
+
+// Words returns the length of a record in 16-bit words from its first word, and 0 if 32 bits behind that word have the length in
+// bytes. The record must be neither short nor padding.
+func Words(first uint16) int {
+	if TypeOf(first) >= PlaceArguments {
+		return int(first >> 8 & 15)
+	}
+	return int(first >> 8)
+}
+
+// IsValues reports whether records of a type are values of calls.
+func IsValues(t Type) bool {
+	return t == Arguments || t == Result || t == PlanArguments || t == PlanResult || t == PlaceArguments || t == PlaceResult
+}
 
 // IsEvent reports whether a record with this first word is an enter or a leave.
 func IsEvent(first uint16) bool {
@@ -132,8 +161,8 @@ func Length(b []byte) (length, head int) {
 		for length+2 <= len(b) && le.Uint16(b[length:]) == 0 {
 			length += 2
 		}
-	case first>>8 != 0:
-		length = int(first>>8) * 2
+	case Words(first) != 0:
+		length = Words(first) * 2
 	default:
 		if len(b) < 6 {
 			return 0, 0

@@ -41,6 +41,10 @@ func TestEvents(t *testing.T) {
 		{"counter", AppendCounter(nil, 4, 1, 77, "n"), Counter, 16, 4, false},
 		{"arguments", AppendValues(nil, Arguments, 1, []byte{1, 2, 3}), Arguments, 8, 0, false},
 		{"result", AppendValues(nil, Result, 1, nil), Result, 4, 0, false},
+		{"arguments by plan", AppendPlanValues(nil, PlanArguments, []byte{1, 2, 3}), PlanArguments, 6, 0, false},
+		{"long result by plan", AppendPlanValues(nil, PlanResult, make([]byte, 600)), PlanResult, 606, 0, false},
+		{"arguments of a place", AppendPlaceValues(nil, PlaceArguments, MostShortPlace, []byte{1, 2, 3}), PlaceArguments, 6, 0, false},
+		{"result of a place", AppendPlaceValues(nil, PlaceResult, 18, make([]byte, 28)), PlaceResult, 30, 0, false},
 		{"lost", AppendLost(nil, 8), Lost, 6, 0, false},
 		{"switch", AppendSwitch(nil, 6, 2), Switch, 8, 6, false},
 		{"left", AppendLeft(nil, 2), Left, 6, 0, false},
@@ -207,5 +211,32 @@ func TestRecorder(t *testing.T) {
 	}
 	if found != len(want) {
 		t.Errorf("%d of %d numbers were found", found, len(want))
+	}
+}
+
+func TestParseValues(t *testing.T) {
+	v := []byte{5, 6}
+	for _, test := range []struct {
+		name   string
+		record []byte
+		want   CallValues
+		ok     bool
+	}{
+		{"by plan, version 1.1", AppendValues(nil, Arguments, uint16(ByPlan), v), CallValues{ByPlan, false, 0, v}, true},
+		{"registers", AppendValues(nil, Result, uint16(Registers), v), CallValues{Registers, true, 0, v}, true},
+		{"place 300", AppendValues(nil, Result, uint16(Given), []byte{44, 1, 0, 0, 5, 6}), CallValues{Given, true, 300, v}, true},
+		{"by plan", AppendPlanValues(nil, PlanArguments, v), CallValues{ByPlan, false, 0, v}, true},
+		{"by plan, result", AppendPlanValues(nil, PlanResult, v), CallValues{ByPlan, true, 0, v}, true},
+		{"place 18", AppendPlaceValues(nil, PlaceArguments, 18, v), CallValues{Given, false, 18, v}, true},
+		{"place 63, result", AppendPlaceValues(nil, PlaceResult, 63, v), CallValues{Given, true, 63, v}, true},
+		{"no kind", AppendLost(nil, 1)[:2], CallValues{}, false},
+		{"half a place", AppendValues(nil, Arguments, uint16(Given), []byte{1, 0}), CallValues{}, false},
+	} {
+		_, head := Length(test.record)
+		head = max(head, 2)
+		got, ok := ParseValues(le.Uint16(test.record), test.record[head:])
+		if ok != test.ok || got.Kind != test.want.Kind || got.Result != test.want.Result || got.Place != test.want.Place || !bytes.Equal(got.Values, test.want.Values) {
+			t.Errorf("%s: %+v, %v; want %+v, %v", test.name, got, ok, test.want, test.ok)
+		}
 	}
 }

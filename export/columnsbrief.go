@@ -1,0 +1,156 @@
+package export
+
+import "logparser/rows"
+
+// briefColumns is a format whose lines have one after the other the index and the time; thread, event and depth; the duration as
+// [rows.AppendMicroseconds] writes it; what belongs to the address; and the rest, which many rows have in common. Its
+// methods append these to dst.
+type briefColumns interface {
+	// append appends a whole line.
+	append(dst []byte, r *rows.Row) []byte
+	// start appends index and time; the last four digits of the index begin at low.
+	start(dst []byte, r *rows.Row) (text []byte, low int)
+	call(dst []byte, thread uint32, event rows.Event, depth int) []byte
+	namer
+	// rest appends the rest, in which the time is told again up to end, 0 for nowhere. It reports false where rows
+	// of this one's second do not have the rest in common but for the decimals.
+	rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool)
+}
+
+// A columnsBrief makes the lines of rows in brief of such a format.
+type columnsBrief struct {
+	of     briefColumns
+	digits int
+	head   briefHead
+	// rest is what is behind the names, with a time that ends at restEnd.
+	rest    [wide]byte
+	restN   int
+	restEnd int
+	calls   [callThreads * callDepths * 2]briefCall
+	cells   *[briefPlaces]briefCells
+	row     rows.Row
+}
+
+const (
+	// callThreads and callDepths are how many threads and depths have texts of their own.
+	callThreads = 16
+	callDepths  = 64
+	// callLen and moreCall are the room for such a text, which mostly fits the first.
+	callLen  = 32
+	moreCall = 64
+)
+
+// A briefCall is the text of a thread, an event and a depth.
+type briefCall struct {
+	thread uint32
+	depth  int32
+	event  rows.Event
+	n      int16 // 0 where there is too much of it
+	text   [callLen]byte
+	more   [moreCall]byte
+}
+
+// briefCells are what lines have of a place.
+type briefCells struct {
+	place *rows.Place
+	n     int // 0 where there is too much of it
+	text  [shortText]byte
+	more  [moreNames]byte
+}
+
+// columnsRoom is what a line takes at most, with what is copied behind its pieces.
+const columnsRoom = wide + callLen + moreCall + pieceLen + shortText + moreNames + wide
+
+func newColumnsBrief(of briefColumns, digits int) *columnsBrief {
+	return &columnsBrief{of: of, digits: digits, cells: new([briefPlaces]briefCells)}
+}
+
+// append appends the lines of rows.
+func (b *columnsBrief) append(dst []byte, list *rows.Briefs) []byte {
+	h := &b.head
+	h.n = 0 // it may be another run
+	for i := range list.List {
+		r := &list.List[i]
+		if r.Whole > 0 {
+			dst = b.of.append(dst, &list.Whole[r.Whole-1])
+			continue
+		}
+		m := &b.cells[r.Number%briefPlaces]
+		if m.place != r.Place {
+			b.setCells(m, r.Place)
+		}
+		k := &b.calls[(r.Strand.Thread%callThreads*callDepths+uint32(r.Depth)%callDepths)*2+uint32(r.Event)&1]
+		if k.thread != r.Strand.Thread || k.depth != r.Depth || k.event != r.Event || k.n == 0 {
+			b.setCall(k, r)
+		}
+		index := list.First + int64(i)
+		if !h.is(index, r.Elapsed) {
+			b.setHead(list, i)
+		}
+		if cap(dst)-len(dst) < columnsRoom || h.n == 0 || k.n == 0 || m.n == 0 || uint64(r.Duration) >= 1e9 {
+			list.Row(&b.row, i)
+			dst = b.of.append(dst, &b.row)
+			continue
+		}
+		n := len(dst)
+		line := dst[n : n+columnsRoom]
+		h.put(line, index, r.Elapsed)
+		at := h.n
+		*(*[callLen]byte)(line[at:]) = k.text
+		if k.n > callLen {
+			*(*[moreCall]byte)(line[at+callLen:]) = k.more
+		}
+		at += int(k.n)
+		at += putMicroseconds(line[at:at+pieceLen], uint64(r.Duration))
+		*(*[shortText]byte)(line[at:]) = m.text
+		if m.n > shortText {
+			*(*[moreNames]byte)(line[at+shortText:]) = m.more
+		}
+		at += m.n
+		*(*[wide]byte)(line[at:]) = b.rest
+		if b.restEnd > 0 {
+			h.putTime(line[at+b.restEnd-4:], r.Elapsed)
+		}
+		dst = dst[:n+at+b.restN]
+	}
+	return dst
+}
+
+// setHead makes the head, and the rest, those of row i.
+func (b *columnsBrief) setHead(list *rows.Briefs, i int) {
+	h := &b.head
+	if h.goTo(list.First+int64(i), list.List[i].Elapsed) {
+		if b.restEnd > 0 {
+			copy(b.rest[b.restEnd-b.digits:b.restEnd], h.text[h.end-b.digits:])
+		}
+		return
+	}
+	r := &b.row
+	list.Row(r, i)
+	text, low := b.of.start(nil, r)
+	h.set(text, r, low, len(text), b.digits)
+	rest, end, ok := b.of.rest(nil, r)
+	if !ok || len(rest) > wide {
+		h.n = 0
+		return
+	}
+	b.restN, b.restEnd = copy(b.rest[:], rest), end
+}
+
+func (b *columnsBrief) setCall(k *briefCall, r *rows.Brief) {
+	*k = briefCall{thread: r.Strand.Thread, depth: r.Depth, event: r.Event}
+	text := b.of.call(nil, k.thread, k.event, int(k.depth))
+	if len(text) <= callLen+moreCall {
+		k.n = int16(len(text))
+		copy(k.more[:], text[copy(k.text[:], text):])
+	}
+}
+
+func (b *columnsBrief) setCells(m *briefCells, p *rows.Place) {
+	text := b.of.names(nil, &rows.Row{Function: p.Function, Module: p.Module, Source: p.Source, Line: p.Line, Address: p.Address, Symbols: p.Symbols})
+	*m = briefCells{place: p}
+	if len(text) <= shortText+moreNames {
+		m.n = len(text)
+		copy(m.more[:], text[copy(m.text[:], text):])
+	}
+}
