@@ -417,12 +417,8 @@ func appendBlanks(b []byte, n int) []byte {
 	return append(b, blanks[:min(n, len(blanks))]...)
 }
 
-// appendPlace writes a source position behind a name and what stands between them.
-func appendPlace(b []byte, between, file string, line int) []byte {
-	return appendVisiblePlace(b, between, rows.Visible(file), line)
-}
-
-// appendVisiblePlace is appendPlace where nothing of the file's path has to be replaced.
+// appendVisiblePlace writes a source position behind a name and what stands between them. Nothing of the file's path has to be
+// replaced to be printed.
 func appendVisiblePlace(b []byte, between, file string, line int) []byte {
 	if file == "" {
 		return b
