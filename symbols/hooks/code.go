@@ -89,7 +89,7 @@ type Code struct {
 	local map[uint64]kind // functions of the image, by their RVAs
 	// found are the return addresses of calls of hooks, ascending.
 	found []site
-	// left is how many instructions may still be decoded.
+	// left is how many instructions may still be decoded, or be followed again.
 	left int
 	// moved is what the loader of a PE may change, ascending, once it was asked for; unknown says that it could not be
 	// read.

@@ -196,7 +196,8 @@ func (w *passedWalk) all() bool {
 		at := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
 		inst, ok := w.decode(at)
-		if !ok || steps > 64*maxSteps {
+		// What is seen again draws on the instructions of all functions, too, which may lie one over the other.
+		if w.c.left--; !ok || w.c.left < 0 || steps > 64*maxSteps {
 			return false
 		}
 		if !w.follow(&inst, at) {

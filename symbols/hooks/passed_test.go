@@ -49,3 +49,14 @@ func TestPassed(t *testing.T) {
 		}
 	}
 }
+
+// TestPassedBudget follows no more instructions of all functions together than it may.
+func TestPassedBudget(t *testing.T) {
+	code := []byte{0x89, 0xf0, 0x48, 0x89, 0xfb, 0xc3} // mov eax, esi; mov rbx, rdi; ret
+	for left, want := range map[int]bool{2: false, 5: false, 6: true} {
+		c := &Code{im: &image.Image{Kind: image.ELF}, text: []textSection{{0x1000, code}}, left: left}
+		if p := c.Passed(0x1000, uint64(len(code)), "rdi"); p.NotHidden != want {
+			t.Errorf("with %d instructions left: %v", left, p.NotHidden)
+		}
+	}
+}

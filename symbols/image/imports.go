@@ -21,6 +21,8 @@ const (
 // An Import is a function or variable that a PE imports by its name.
 type Import struct {
 	Name string
+	// Library is the file name of the DLL that has it.
+	Library string
 	// RVA is where the loader puts its address, a pointer.
 	RVA uint64
 }
@@ -52,6 +54,7 @@ func (im *Image) Imports() ([]Import, error) {
 		if names == 0 { // some old linkers: the names are where the addresses will be
 			names = slots
 		}
+		library := im.stringRVA(uint64(le.Uint32(d[12:])), maxExportName)
 		for ; ; names, slots = names+word, slots+word {
 			b, err := im.ReadRVA(names, word)
 			if err != nil {
@@ -70,7 +73,7 @@ func (im *Image) Imports() ([]Import, error) {
 			const hint = 2 // bytes before the name
 			name := im.stringRVA(entry&(1<<31-1)+hint, maxExportName)
 			if name != "" {
-				out = append(out, Import{name, slots})
+				out = append(out, Import{name, library, slots})
 				total += len(name)
 			} else {
 				total += maxExportName // it was searched for its end

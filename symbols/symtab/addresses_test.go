@@ -85,3 +85,43 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("objects of a PE: %v, %v, want %v", list, err, objects)
 	}
 }
+
+// TestFunctionsOfResolvers leaves out functions that only choose those by whose names they go.
+func TestFunctionsOfResolvers(t *testing.T) {
+	const path = "../../testdata/logtest/linux-gcc-O2/logtest"
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(s elf.Symbol) bool { return s.Name == "main" })
+	table := f.SectionByType(elf.SHT_SYMTAB)
+	if i < 0 || table == nil {
+		t.Fatal("the sample has no main")
+	}
+	data[table.Offset+uint64(i+1)*elf.Sym64Size+4] = elf.ST_INFO(elf.STB_GLOBAL, elf.STT_GNU_IFUNC)
+	changed := filepath.Join(t.TempDir(), "changed")
+	if err := os.WriteFile(changed, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	has := func(path string) bool {
+		im := openImage(t, path)
+		defer im.Close()
+		list, err := Functions(im)
+		if err != nil || len(list) < 2 {
+			t.Fatalf("%d functions, %v", len(list), err)
+		}
+		return slices.ContainsFunc(list, func(n Named) bool { return n.RVA == all[i].Value-im.Base })
+	}
+	if !has(path) || has(changed) {
+		t.Errorf("main is among the functions: %v, and if it only chooses one: %v", has(path), has(changed))
+	}
+}

@@ -15,16 +15,20 @@ type Named struct {
 }
 
 // Functions returns the functions of an image's symbol table, or of its exports, in ascending order of RVA, without
-// stubs and labels.
+// stubs and labels. Left out are functions that only choose the code of others, whose names are of what they choose.
 func Functions(im *image.Image) ([]Named, error) {
 	t, err := New(im)
+	if err != nil {
+		return nil, err
+	}
+	resolvers, err := Resolvers(im)
 	if err != nil {
 		return nil, err
 	}
 	var list []Named
 	for i := range t.syms {
 		s := &t.syms[i]
-		if s.kind == kindPLT || s.rank >= rankLabel {
+		if s.kind == kindPLT || s.rank >= rankLabel || resolvers[s.addr] {
 			continue
 		}
 		name, err := t.raw(*s)

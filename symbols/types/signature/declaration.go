@@ -3,7 +3,6 @@ package signature
 import (
 	"strings"
 
-	"logparser/symbols/demangle"
 	"logparser/symbols/types"
 )
 
@@ -29,10 +28,11 @@ func (a *answer) is(b bool) {
 
 // A declaration is what the name of a function says.
 type declaration struct {
-	// name is the readable one, with parameters and without the type of the result; scope is what the function is in.
-	name, scope string
-	parameters  []types.Parameter
-	variadic    bool
+	// name is the readable one, with parameters and without the type of the result; scope is what the function is in, last the
+	// name proper.
+	name, scope, last string
+	parameters        []types.Parameter
+	variadic          bool
 	// result is nil where there is none, or nothing is known of it.
 	result *types.Type
 	// object says whether the function gets an object, hidden whether it gets the address of its result.
@@ -52,8 +52,15 @@ type declaration struct {
 // resultAddressed reports whether the type of the result says that its address is passed.
 func (d *declaration) resultAddressed() bool { return d.result != nil && d.result.Indirect }
 
-// declare reads a mangled name, nil where it is no function's, or is not understood. windows says whose sizes types have.
-func declare(mangled string, windows bool) *declaration {
+// same reports whether two names at one place say the same.
+func (d *declaration) same(o *declaration) bool {
+	results := d.result == nil && o.result == nil || d.result != nil && o.result != nil && d.result.Name == o.result.Name
+	return d.name == o.name && d.structor == o.structor && d.object == o.object && d.hidden == o.hidden && results
+}
+
+// declare reads a mangled name, nil where it is no function's, or is not understood, or chosen does not accept its readable form.
+// of says what sizes types have.
+func declare(mangled string, of sizes, chosen func(name string) bool) *declaration {
 	microsoft := strings.HasPrefix(mangled, "?")
 	if !microsoft {
 		mangled, _, _ = strings.Cut(mangled, "@") // the version
@@ -63,26 +70,35 @@ func declare(mangled string, windows bool) *declaration {
 	}
 	name, short, before := fullName(mangled)
 	list, behind, ok := parameterList(name, short)
-	if !ok {
-		return nil
+	if !ok || !chosen(name) || strings.Contains(list, " pass_object_size") || strings.Contains(list, " pass_dynamic_object_size") {
+		return nil // the last two have a size that is passed besides
 	}
 	d := &declaration{name: name, microsoft: microsoft}
-	var last string
-	d.scope, last = splitScope(short)
-	sizes := sizes{windows, microsoft}
-	if !d.readParameters(list, sizes) {
+	d.scope, d.last = splitScope(short)
+	of.microsoft = microsoft
+	list, explicit := strings.CutPrefix(list, "this ")
+	if explicit {
+		d.object = no // it is the first parameter
+	}
+	if !d.readParameters(list, of) {
 		return nil
 	}
 	if behind != "" {
 		d.object = yes
 	}
 	if microsoft {
-		if !d.readMicrosoft(before, sizes) {
+		if strings.HasPrefix(mangled, "??0") && d.variadic {
+			return nil // of a class with virtual bases, a number comes behind the object
+		}
+		if !d.readMicrosoft(before, of) {
 			return nil
 		}
 		return d
 	}
-	d.readItanium(mangled, last, before, sizes)
+	if !d.readItanium(mangled, before, of) {
+		return nil
+	}
+	d.operator = d.operator && !explicit
 	return d
 }
 
@@ -182,23 +198,33 @@ func isOperator(name string) bool {
 	return c != '_' && c != '$' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c < 0x80
 }
 
-// readItanium finds out what a name of Itanium's scheme says of a function's object and result.
-func (d *declaration) readItanium(mangled, last, before string, sizes sizes) {
-	plain, _, _ := strings.Cut(last, "<")
+// readItanium finds out what a name of Itanium's scheme says of a function's object and result. It reports whether it is
+// understood.
+func (d *declaration) readItanium(mangled, before string, sizes sizes) bool {
+	if isOperator(d.last) {
+		d.readOperator(before, sizes)
+		return true
+	}
+	plain, _, _ := strings.Cut(d.last, "<")
 	_, class := splitScope(d.scope)
 	class, _, _ = strings.Cut(class, "<")
-	switch {
-	case isOperator(last):
-		d.readOperator(last, before, sizes)
-		return
-	case d.scope != "" && (plain == class || strings.HasPrefix(last, "~")):
-		d.structor, d.object, d.hidden = true, yes, no
-		d.complete = isComplete(mangled)
-		return
-	case d.scope == "":
+	if d.scope != "" && (plain == class || strings.HasPrefix(d.last, "~")) {
+		// A function of a namespace may have the namespace's name.
+		kind, sure := structorKind(mangled, d.scope, d.last)
+		if !sure {
+			return false
+		}
+		if kind != 0 {
+			d.structor, d.object, d.hidden = true, yes, no
+			d.complete = kind == '1' || kind == '0'
+			return true
+		}
+	}
+	if d.scope == "" {
 		d.object.is(false)
 	}
 	d.readResult(before, sizes)
+	return true
 }
 
 // readResult takes the type of a result, which names of Itanium's scheme have only of templates.
@@ -223,12 +249,12 @@ func (d *declaration) readResult(text string, sizes sizes) {
 	}
 }
 
-// binary are operators that always have two operands.
-var binary = []string{"==", "!=", "<", ">", "<=", ">=", "<=>", "%", "/", "^", "|", "&&", "||", "<<", ">>", "->*", ",", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<<=", ">>="}
+// binaryOperators are those that always have two operands.
+var binaryOperators = []string{"==", "!=", "<", ">", "<=", ">=", "<=>", "%", "/", "^", "|", "&&", "||", "<<", ">>", "->*", ",", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<<=", ">>="}
 
 // readOperator finds out what the name of an operator says.
-func (d *declaration) readOperator(last, before string, sizes sizes) {
-	symbol := strings.TrimPrefix(last, "operator")
+func (d *declaration) readOperator(before string, sizes sizes) {
+	symbol := strings.TrimPrefix(d.last, "operator")
 	switch word := strings.TrimSpace(symbol); {
 	case word == "new", word == "new[]", word == "delete", word == "delete[]":
 		d.object.is(false)
@@ -236,6 +262,8 @@ func (d *declaration) readOperator(last, before string, sizes sizes) {
 		return
 	case strings.HasPrefix(word, `""`):
 		d.object.is(false)
+	case word == "co_await":
+		// It has one operand, which may be the object or a parameter.
 	case strings.HasPrefix(symbol, " "): // a conversion, whose name is its result
 		d.object.is(true)
 		d.readResult(strings.TrimSpace(symbol), sizes)
@@ -245,7 +273,7 @@ func (d *declaration) readOperator(last, before string, sizes sizes) {
 	case word == "()", word == "[]":
 		// Static ones are new in C++23.
 	default:
-		for _, b := range binary {
+		for _, b := range binaryOperators {
 			if b == word {
 				d.object.is(len(d.parameters) == 1)
 			}
@@ -256,24 +284,6 @@ func (d *declaration) readOperator(last, before string, sizes sizes) {
 		d.object.is(false)
 	}
 	d.readResult(before, sizes)
-}
-
-// isComplete reports whether a constructor or destructor is for whole objects: its name has a number that says so, C1, D0 or D1.
-// There may be such letters in other parts of the name: with another number these would make another text.
-func isComplete(mangled string) bool {
-	full := demangle.Full(mangled)
-	for i := 2; i+1 < len(mangled); i++ {
-		other := byte('2')
-		switch kind := mangled[i : i+2]; kind {
-		case "C1", "D1", "D0":
-		default:
-			continue
-		}
-		if demangle.Full(mangled[:i+1]+string(other)+mangled[i+2:]) == full {
-			return true
-		}
-	}
-	return false
 }
 
 // conventions of Microsoft's names that are the usual one on x86-64.
@@ -307,7 +317,6 @@ func (d *declaration) readMicrosoft(before string, sizes sizes) bool {
 	if !usual {
 		return false
 	}
-	class := strings.HasPrefix(rest, "class ") || strings.HasPrefix(rest, "struct ") || strings.HasPrefix(rest, "union ")
 	switch t := sizes.typeOf(rest); {
 	case rest == "", rest == "void":
 		d.hidden.is(false)
@@ -316,12 +325,22 @@ func (d *declaration) readMicrosoft(before string, sizes sizes) bool {
 		d.result = t
 	case strings.HasPrefix(rest, "enum "):
 		d.hidden.is(false)
-	case class && d.object == yes:
+	case isClass(rest) && d.object == yes:
 		// Microsoft's compilers return no class of a method in a register.
 		d.hidden.is(true)
 		d.result = &types.Type{Kind: types.Struct, Name: t.Name, Indirect: true}
 	}
 	return true
+}
+
+// isClass reports whether a type's text in a name of Microsoft's scheme is that of a class, and not of a vector, a complex number
+// or another type of the compiler's own, which have names of classes.
+func isClass(text string) bool {
+	name := text
+	for _, word := range []string{"class ", "struct ", "union "} {
+		name = strings.TrimPrefix(name, word)
+	}
+	return name != text && !strings.HasPrefix(name, "__m") && !strings.HasPrefix(name, "__clang::")
 }
 
 // Bounds say how many places are taken before a function's parameters.

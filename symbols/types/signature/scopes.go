@@ -59,7 +59,7 @@ func (s scopes) learn(mangled string) {
 	if scope == "" || len(rest) < 3 || rest[0] < 'a' || rest[0] > 'z' {
 		return // the name proper is no operator
 	}
-	if d := declare(mangled, false); d != nil && d.operator && d.object == no && d.scope == scope {
+	if d := declare(mangled, sizes{}, func(string) bool { return true }); d != nil && d.operator && d.object == no && d.scope == scope {
 		s.add(scope)
 	}
 }

@@ -11,14 +11,17 @@
 //   - by the code: a function that returns something else than the address that it would have got has got none; and a
 //     function that reads the register behind those of its parameters has got something before them (symbols/hooks).
 //
+// For the last of these, parameters count with all that they may take, classes by value with two registers. A parameter that the
+// code does not read is not known either: callers that LLVM compiled need not pass it.
+//
 // What is not shown stays unknown. So do parameters of classes and enumerations by value, of which the name tells no size, and,
 // by the System V ABI, all that is behind one.
 package signature
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"logparser/symbols"
@@ -37,16 +40,13 @@ const (
 
 // A reader makes functions of names.
 type reader struct {
-	im   *image.Image
 	code *hooks.Code
 	// scopes are what the image's names show to be classes and namespaces.
 	scopes scopes
-	// kept says that callers pass an argument whether the function uses it or not.
-	kept bool
 	// integers are the registers of the calling convention in its order, vectors those of floating numbers. On Windows both
 	// count together.
 	integers, vectors []string
-	windows           bool
+	sizes             sizes
 }
 
 // Functions returns the functions of an image for x86-64 whose readable names chosen accepts and have parameters.
@@ -65,11 +65,11 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 	if err != nil || code == nil {
 		return nil, err
 	}
-	r := &reader{im: im, scopes: make(scopes), code: code, windows: im.Kind == image.PE, kept: keepsArguments(im)}
-	r.integers, r.vectors = []string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, []string{"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}
-	if r.windows {
-		r.integers, r.vectors = []string{"rcx", "rdx", "r8", "r9"}, []string{"xmm0", "xmm1", "xmm2", "xmm3"}
+	of := sizes{windows: im.Kind == image.PE}
+	if of.cygwin, err = importsCygwin(im); err != nil {
+		return nil, err
 	}
+	r := newReader(code, of)
 	for i := range named {
 		if i%4096 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -90,50 +90,37 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 	return list, nil
 }
 
-// keepsArguments reports whether gcc alone has compiled an image. Callers that LLVM compiled pass nothing for a parameter that
-// the function does not use.
-func keepsArguments(im *image.Image) bool {
-	s := im.Section(".comment")
-	if s == nil {
-		return false
+func newReader(code *hooks.Code, of sizes) *reader {
+	r := &reader{scopes: make(scopes), code: code, sizes: of}
+	r.integers, r.vectors = []string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, []string{"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}
+	if of.windows {
+		r.integers, r.vectors = []string{"rcx", "rdx", "r8", "r9"}, []string{"xmm0", "xmm1", "xmm2", "xmm3"}
 	}
-	c, err := s.Content()
-	if err != nil {
-		return false
-	}
-	b, err := c.Upto(0, 1<<16)
-	if err != nil || c.Size() > 1<<16 {
-		return false
-	}
-	some := false
-	for text := range bytes.SplitSeq(b, []byte{0}) {
-		switch {
-		case len(text) == 0, bytes.HasPrefix(text, []byte("Linker: ")):
-		case bytes.HasPrefix(text, []byte("GCC: ")):
-			some = true
-		default:
-			return false
-		}
-	}
-	return some
+	return r
+}
+
+// importsCygwin reports whether a PE is a program of Cygwin or MSYS.
+func importsCygwin(im *image.Image) (bool, error) {
+	list, err := im.Imports()
+	return slices.ContainsFunc(list, func(i image.Import) bool {
+		return strings.EqualFold(i.Library, "cygwin1.dll") || strings.EqualFold(i.Library, "msys-2.0.dll")
+	}), err
 }
 
 // function makes a function of the names at one place. Where several have different parameters, the linker or the compiler has
 // made one of several functions, and which was called is not known.
 func (r *reader) function(n *symtab.Named, chosen func(name string) bool) (f types.Function, ok bool) {
-	if n.Size == 0 || n.Local && !r.kept {
-		return f, false // LLVM changes the parameters of functions that nobody else calls
+	if n.Size == 0 || n.Local {
+		// LLVM changes the parameters of functions that nobody else calls, and nothing in an image proves that gcc has compiled it.
+		return f, false
 	}
 	var d *declaration
 	for _, name := range n.Names {
 		if strings.Contains(name, ".") {
 			return f, false // made of another function, with parameters of its own
 		}
-		next := declare(name, r.windows)
-		if next == nil {
-			return f, false
-		}
-		if d != nil && d.name != next.name {
+		next := declare(name, r.sizes, chosen)
+		if next == nil || d != nil && !d.same(next) {
 			return f, false
 		}
 		if d != nil {
@@ -141,7 +128,7 @@ func (r *reader) function(n *symtab.Named, chosen func(name string) bool) (f typ
 		}
 		d = next
 	}
-	if d == nil || !chosen(d.name) {
+	if d == nil {
 		return f, false
 	}
 	f = types.Function{RVA: n.RVA, Size: n.Size, Name: d.name, Linkage: n.Names[0], Result: d.result, Variadic: d.variadic, Local: n.Local, ObjectFirst: d.microsoft}
@@ -156,14 +143,19 @@ func (r *reader) function(n *symtab.Named, chosen func(name string) bool) (f typ
 // place finds out what comes before a function's parameters, and which of them are known to be passed.
 func (r *reader) place(f *types.Function, d *declaration) {
 	before := newBounds(d, r.scopes.of(d.scope))
-	passed := r.code.Passed(f.RVA, f.Size, r.integers[0])
+	hidden := r.integers[0]
+	if d.microsoft && d.object == yes {
+		hidden = r.integers[1] // the object comes first
+	}
+	passed := r.code.Passed(f.RVA, f.Size, hidden)
 	if passed.NotHidden {
 		before.hidden.is(false)
 	}
 	reads := func(i int) bool {
-		return i < len(r.integers) && passed.Reads(r.integers[i]) || r.windows && i < len(r.vectors) && passed.Reads(r.vectors[i])
+		return i < len(r.integers) && passed.Reads(r.integers[i]) || r.sizes.windows && i < len(r.vectors) && passed.Reads(r.vectors[i])
 	}
-	if n, counted := r.count(d.parameters); counted && !d.variadic {
+	if !d.variadic {
+		n := r.most(d.parameters)
 		for i := range r.integers {
 			if reads(i) {
 				before.least = max(before.least, i+1-n)
@@ -172,7 +164,7 @@ func (r *reader) place(f *types.Function, d *declaration) {
 	}
 	n, known := before.number()
 	object := before.object == yes
-	if !known || n < 0 {
+	if !known {
 		f.Leading = types.NotKnown
 	} else {
 		f.Leading = n
@@ -187,20 +179,17 @@ func (r *reader) place(f *types.Function, d *declaration) {
 		this := types.Parameter{Name: "this", Type: &types.Type{Kind: types.Pointer, Size: 8, Name: d.scope + "*"}}
 		f.Parameters = append([]types.Parameter{this}, f.Parameters...)
 	}
-	defer func() {
-		if object && d.moved {
-			f.Parameters[0].Unused = true
-		}
-	}()
+	r.unused(f, d, n, &passed)
+	if object && (d.moved || d.microsoft && n == 2 && !d.resultAddressed()) {
+		// It may be the address of a part of the object; or it comes before the address of a result that has no type here, and
+		// places are given in that order only if the type says so.
+		f.Parameters[0].Unused = true
+	}
 	if d.structor && !d.complete {
 		// Of a class with virtual bases a table of them comes behind the object.
 		for i := range f.Parameters {
-			f.Parameters[i].Unused = f.Parameters[i].Name != "this"
+			f.Parameters[i].Unused = f.Parameters[i].Unused || f.Parameters[i].Name != "this"
 		}
-		return
-	}
-	if !r.kept {
-		r.unused(f, d, n, &passed)
 	}
 }
 
@@ -208,22 +197,21 @@ func (r *reader) place(f *types.Function, d *declaration) {
 // taken before those of the declaration, if that is known.
 func (r *reader) unused(f *types.Function, d *declaration, before int, passed *hooks.Passed) {
 	integers, vectors := before-(len(f.Parameters)-len(d.parameters)), 0
-	if d.microsoft && d.object == yes {
-		integers = 0 // the object comes first
-	}
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
 		whole, floating := slots(p.Type)
 		switch {
-		case r.windows:
+		case d.microsoft && p.Name == "this": // the object comes first
+			p.Unused = !passed.Reads(r.integers[0])
+			integers = before
+			continue
+		case r.sizes.windows:
 			registers := r.integers
 			if floating > 0 {
 				registers = r.vectors
 			}
 			p.Unused = integers < 0 || integers >= len(registers) || !passed.Reads(registers[integers])
-			if integers++; d.microsoft && p.Name == "this" && d.resultAddressed() {
-				integers++
-			}
+			integers++
 			continue
 		case floating > 0:
 			p.Unused = vectors >= len(r.vectors) || !passed.Reads(r.vectors[vectors])
@@ -238,11 +226,12 @@ func (r *reader) unused(f *types.Function, d *declaration, before int, passed *h
 	}
 }
 
-// slots returns how many registers a parameter of a type takes by the System V ABI, none where that is not known, or it lies on
-// the stack.
+// slots returns how many registers a parameter of a type takes by the System V ABI, at most where its class is not known, and
+// none where it lies on the stack.
 func slots(t *types.Type) (integers, vectors int) {
 	switch {
-	case t == nil:
+	case t.Kind == types.Opaque:
+		return 2, 0
 	case t.Kind == types.Float && t.Size <= 8:
 		return 0, 1
 	case t.Kind == types.Float:
@@ -256,19 +245,16 @@ func slots(t *types.Type) (integers, vectors int) {
 	return 0, 0
 }
 
-// count returns how many places for integers parameters take; it is not ok where that is not known.
-func (r *reader) count(list []types.Parameter) (n int, ok bool) {
-	if r.windows {
-		return len(list), true
+// most returns how many places for integers parameters take at most.
+func (r *reader) most(list []types.Parameter) (n int) {
+	if r.sizes.windows {
+		return len(list)
 	}
 	for i := range list {
-		if list[i].Type == nil {
-			return 0, false
-		}
 		integers, _ := slots(list[i].Type)
 		n += integers
 	}
-	return n, true
+	return n
 }
 
 // fullName returns a mangled name's readable one, without the type of the result, and that type as text; short is without

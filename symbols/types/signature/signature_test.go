@@ -9,6 +9,8 @@ import (
 	"logparser/symbols/types"
 )
 
+func every(string) bool { return true }
+
 // TestDeclare holds what names say against what their declarations were.
 func TestDeclare(t *testing.T) {
 	for _, test := range []struct {
@@ -21,6 +23,13 @@ func TestDeclare(t *testing.T) {
 		{"_ZN3app4RectC2Eii", "app::Rect::Rect(int:int4, int:int4) object yes, hidden no, in part"},
 		{"_ZN2C1C2Ev", "C1::C1() object yes, hidden no, in part"},
 		{"_ZN3app4RectD0Ev", "app::Rect::~Rect() object yes, hidden no, complete"},
+		{"_ZN5parse5parseEi", "parse::parse(int:int4) object maybe, hidden maybe"},
+		{"_ZN5parse5parseEPN1AC1E", ""},
+		{"_ZN1BCI11AEi", "B::B(int:int4) object yes, hidden no, complete"},
+		{"_ZN1BCI21AEi", "B::B(int:int4) object yes, hidden no, in part"},
+		{"_ZZN1AC1EvEN1LC2Ei", ""},
+		{"_ZN1AC2IZN1DC1EvEUlvE_EEiT_", "A::A<D::D()::{lambda()#1}>(int:int4, D::D()::{lambda()#1}:opaque0) object yes, hidden no, in part"},
+		{"_ZN2C1D1Ev", "C1::~C1() object yes, hidden no, complete"},
 		{"_ZN1AIiEC1IdEET_", "A<int>::A<double>(double:float8) object yes, hidden no, complete"},
 		{"_Z5twiceIiET_S0_", "twice<int>(int:int4) object no, hidden no = int"},
 		{"_Z4makeIiE2PtT_", "make<int>(int:int4) object no, hidden maybe"},
@@ -28,6 +37,10 @@ func TestDeclare(t *testing.T) {
 		{"_ZN3app2PteqERKS0_", "app::Pt::operator==(app::Pt const&:reference8) object yes, hidden maybe"},
 		{"_ZN3app2PtcviEv", "app::Pt::operator int() object yes, hidden no = int"},
 		{"_ZN1AnwEm", "A::operator new(unsigned long:uint8) object no, hidden no"},
+		{"_ZawRK1X", "operator co_await(X const&:reference8) object no, hidden maybe"},
+		{"_ZN2nsawERKNS_1XE", "ns::operator co_await(ns::X const&:reference8) object maybe, hidden maybe"},
+		{"_ZNH1AaSERS_RKS_", "A::operator=(A&:reference8, A const&:reference8) object no, hidden maybe"},
+		{"_Z1fPvU17pass_object_size0i", ""},
 		{"_ZN1AclEi", "A::operator()(int:int4) object maybe, hidden maybe"},
 		{"_Z1f5Color2Pti", "f(Color:opaque0, Pt:opaque0, int:int4) object no, hidden maybe"},
 		{"_Z1fRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "f(std::string const&:reference8) object no, hidden maybe"},
@@ -43,10 +56,16 @@ func TestDeclare(t *testing.T) {
 		{"?area@Rect@app@@QEBAHPEBD@Z", "app::Rect::area(char const*:text8) object yes, hidden no = int"},
 		{"?make@Rect@app@@SA?AV12@J@Z", "app::Rect::make(long:int4) object no, hidden maybe"},
 		{"?make@Rect@app@@QEAA?AV12@H@Z", "app::Rect::make(int:int4) object yes, hidden yes = app::Rect"},
-		{"?f@@YQHMM@Z", ""}, // __vectorcall
+		{"?f@X@@QEAA?AT__m128@@H@Z", "X::f(int:int4) object yes, hidden maybe"},
+		{"?f@X@@QEAA?AU__m256d@@H@Z", "X::f(int:int4) object yes, hidden maybe"},
+		{"?f@X@@QEAA?AU?$_Complex@M@__clang@@H@Z", "X::f(int:int4) object yes, hidden maybe"},
+		{"?f@X@@QEAA?A?<auto>@@HH@Z", "X::f(int:int4, int:int4) object yes, hidden maybe"},
+		{"??0X@@QEAA@H@Z", "X::X(int:int4) object yes, hidden no"},
+		{"??0X@@QEAA@HZZ", ""}, // where the number is that classes with virtual bases get
+		{"?f@@YQHMM@Z", ""},    // __vectorcall
 		{"?x@@3HA", ""},
 	} {
-		d := declare(test.mangled, strings.HasPrefix(test.mangled, "?"))
+		d := declare(test.mangled, sizes{windows: strings.HasPrefix(test.mangled, "?")}, every)
 		got := ""
 		if d != nil {
 			var list []string
@@ -59,9 +78,9 @@ func TestDeclare(t *testing.T) {
 				list = append(list, "...")
 			}
 			answers := [...]string{maybe: "maybe", yes: "yes", no: "no"}
-			name, _, _ := strings.Cut(d.name, "(")
-			if strings.Contains(d.name, "operator()") {
-				name += "()"
+			name := d.scope + "::" + d.last
+			if d.scope == "" {
+				name = d.last
 			}
 			got = fmt.Sprintf("%s(%s) object %s, hidden %s", name, strings.Join(list, ", "), answers[d.object], answers[d.hidden])
 			switch {
@@ -75,6 +94,23 @@ func TestDeclare(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s, %s:\n%s\nwant\n%s", test.mangled, demangle.Full(test.mangled), got, test.want)
+		}
+	}
+}
+
+// TestCygwin knows no size of long where it depends on the compiler.
+func TestCygwin(t *testing.T) {
+	for _, of := range []sizes{{}, {windows: true}, {windows: true, cygwin: true}} {
+		want := [2]int{8, 8}
+		switch {
+		case of.cygwin:
+			want = [2]int{0, 0}
+		case of.windows:
+			want = [2]int{4, 4}
+		}
+		d := declare("_Z1flm", of, every)
+		if got := [2]int{d.parameters[0].Type.Size, d.parameters[1].Type.Size}; got != want {
+			t.Errorf("%+v: %d bytes, want %d", of, got, want)
 		}
 	}
 }
@@ -116,7 +152,7 @@ func FuzzDeclare(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		for _, windows := range []bool{false, true} {
-			if d := declare(name, windows); d != nil && len(d.parameters) > maxParameters {
+			if d := declare(name, sizes{windows: windows}, every); d != nil && len(d.parameters) > maxParameters {
 				t.Errorf("%d parameters", len(d.parameters))
 			}
 		}

@@ -10,6 +10,8 @@ import (
 type sizes struct {
 	// windows says that it is a program for Windows, microsoft that its C++ is Microsoft's.
 	windows, microsoft bool
+	// cygwin says that it is one of Cygwin or MSYS, where a long may have 8 bytes, as on Unix.
+	cygwin bool
 }
 
 type builtin struct {
@@ -31,6 +33,9 @@ func (s sizes) builtin(name string) (builtin, bool) {
 	long, wide := 8, 4
 	if s.windows {
 		long, wide = 4, 2
+	}
+	if s.cygwin && (name == "long" || name == "unsigned long") {
+		return builtin{}, false
 	}
 	switch name {
 	case "long":
