@@ -72,7 +72,21 @@ func toldCalls(t *testing.T, out string) (list []toldCall) {
 }
 
 // shownCalls reads the calls of a log that are told of, with their values.
-func shownCalls(t *testing.T, log string, told map[string]bool) (list []toldCall) {
+func shownCalls(t *testing.T, log string, told map[string]bool) []toldCall {
+	t.Helper()
+	list := enteredCalls(t, log, told)
+	// clang's hooks are also called by what adjusts the object of a virtual method and goes on to it.
+	kept := list[:0]
+	for i, call := range list {
+		if i+1 == len(list) || len(call.values) > 0 || list[i+1].function != call.function {
+			kept = append(kept, call)
+		}
+	}
+	return kept
+}
+
+// enteredCalls is shownCalls with all that hooks were called by.
+func enteredCalls(t *testing.T, log string, told map[string]bool) (list []toldCall) {
 	t.Helper()
 	s, err := app.Open(context.Background(), app.Inputs{Log: log, Symbols: []string{filepath.Dir(log)}}, nil)
 	if err != nil {
@@ -104,14 +118,7 @@ func shownCalls(t *testing.T, log string, told map[string]bool) (list []toldCall
 		}
 		list = append(list, call)
 	}
-	// clang's hooks are also called by what adjusts the object of a virtual method and goes on to it.
-	kept := list[:0]
-	for i, call := range list {
-		if i+1 == len(list) || len(call.values) > 0 || list[i+1].function != call.function {
-			kept = append(kept, call)
-		}
-	}
-	return kept
+	return list
 }
 
 // plainFunction is a function's name without arguments of templates.
@@ -268,7 +275,7 @@ func TestPrototypes(t *testing.T) {
 			}
 			checkPrototypes(t, build.name, build.as, string(out), filepath.Join(filepath.Dir(program), "log"), slices.Contains(build.command, "-minstrument-return=call") && !slices.Contains(build.command, "-m32"))
 			if !slices.Contains(build.command, "-m32") {
-				checkSignatures(t, program)
+				checkSignatures(t, program, slices.Contains(build.command, "-stdlib=libc++"))
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func TestPlace(t *testing.T) {
 		{"_ZN1AC2Ei", "c3", "0: not this, not"},                                // nothing is read
 		{"_ZN1AC2Ei", "8937 c3", "0: this, not"},                               // mov [rdi], esi, which may be the table of virtual bases
 		{"_ZN1AC1Ei", "8937 c3", "0: this, taken"},
-		{"?f@X@@QEAA?A?<auto>@@HH@Z", "4889d0 448902 c3", "-1: not this, not, not"},                  // mov rax, rdx; mov [rdx], r8d: the result's address
+		{"?f@X@@QEAA?A?<auto>@@HH@Z", "4889d0 448902 c3", "-1: not this, not, not"},              // mov rax, rdx; mov [rdx], r8d: the result's address
 		{"?f@X@@QEAA?A?<auto>@@HH@Z", "428d0402 c3", "0: not this, taken, taken"},                // lea eax, [rdx+r8]
 		{"?f@X@@QEAA?A?<auto>@@H@Z", "8b01 8902 44894204 4889d0 c3", "1: not this, taken"},       // mov eax, [rcx]; mov [rdx], eax; mov [rdx+4], r8d; mov rax, rdx
 		{"?f@X@@QEAA?A?<auto>@@HH@Z", "8b01 8902 44894a04 4889d0 c3", "1: not this, not, taken"}, // mov [rdx+4], r9d
