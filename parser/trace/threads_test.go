@@ -176,6 +176,28 @@ func TestReadThreadsUnusual(t *testing.T) {
 			t.Leave(3030)
 			t.Leave(3040)
 		}, 3, 2},
+		{"a call that was left at the end of a chunk", func(t *tracetest.Thread) {
+			t.Enter(3000, 0x400000, tracetest.Entry)
+			t.Enter(3010, 0x400040, tracetest.Entry)
+			t.Enter(3020, 0x400080, tracetest.Entry)
+			t.Left(1)
+			t.Flush()
+			t.Leave(3030)
+			t.Leave(3040)
+		}, 4, 1},
+		{"calls that were left at the ends of chunks", func(t *tracetest.Thread) {
+			for i := range uint64(4) {
+				t.Enter(3000+i, 0x400000+64*i, tracetest.Entry)
+			}
+			t.Left(1)
+			t.Flush()
+			t.Left(1)
+			t.Flush()
+			t.Enter(3010, 0x400040, tracetest.Entry)
+			for i := range uint64(3) {
+				t.Leave(3020 + i)
+			}
+		}, 5, 3},
 		{"a leave without a call", func(t *tracetest.Thread) { t.LeaveAddress(3000, 0x400000, tracetest.Entry) }, 1, 0},
 	} {
 		var m tracetest.Memory
