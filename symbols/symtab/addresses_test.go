@@ -76,8 +76,11 @@ func TestAddresses(t *testing.T) {
 	}
 	pe := openImage(t, "../dwarf/testdata/x86_64.dll")
 	defer pe.Close()
-	if got, err := Addresses(pe, func(string) bool { return true }); err != nil || len(got) != 0 {
-		t.Errorf("%d functions of a PE, %v", len(got), err)
+	// What nm says of the COFF symbols of code.
+	want = map[string]uint64{"DllMainCRTStartup": 0x13c0, "_Z3runi": 0x1210, "_ZN3appL5localEi": 0x1050, "third": 0x12f0}
+	got, err = Addresses(pe, func(name string) bool { _, ok := want[name]; return ok || strings.HasPrefix(name, ".") })
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("functions of a PE: %#x, %v, want %#x", got, err, want)
 	}
 	// An object ends where the next symbol is, be it that of an input section only.
 	objects := []Object{{0x2050, 48, "vtable for app::Shape"}, {0x6000, 16, "__bss_start__"}}

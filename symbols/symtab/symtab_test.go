@@ -208,7 +208,7 @@ func TestRanks(t *testing.T) {
 	table.im = opened.(*Table).im
 	table.arrange()
 	got, err := table.Lookup(0x1c)
-	want := "{[{global   0}] 16 16 [global2 weak local] symbol} <nil>"
+	want := "{[{global   0}] 16 16 [global2 weak local] symbol false} <nil>"
 	if s := fmt.Sprint(got, err); s != want {
 		t.Errorf("got %s, want %s", s, want)
 	}
