@@ -29,6 +29,14 @@ func crashedTrace(t *testing.T, c *wire.Crash) string {
 	return name
 }
 
+// textsOf returns what is told of crashes.
+func textsOf(list []RecordedCrash) (texts []string) {
+	for i := range list {
+		texts = append(texts, list[i].Text().String())
+	}
+	return texts
+}
+
 // TestCrashOfLog: a stack that is smashed still has the complete list of calls, by the log.
 func TestCrashOfLog(t *testing.T) {
 	s := open(t, Inputs{Log: crashedTrace(t, tracetest.Smashed())})
@@ -99,7 +107,7 @@ func TestCrashCaller(t *testing.T) {
 	list := open(t, Inputs{Log: crashedTrace(t, r)}).Crashes()
 	const want = "the program crashed: SIGSEGV: execution of address 0x0, a null pointer, in a call from app+0x1234 (app), thread 7"
 	if len(list) != 1 || list[0].Text().String() != want {
-		t.Errorf("%v", list[0].Text())
+		t.Errorf("%q, want %q", textsOf(list), want)
 	}
 }
 
@@ -217,7 +225,7 @@ func TestCausesOfLog(t *testing.T) {
 		s := open(t, Inputs{Log: crashedTrace(t, r)})
 		list := s.Crashes()
 		if len(list) != 1 || !strings.HasSuffix(list[0].Text().String(), test.text) {
-			t.Errorf("%v, want %s", list[0].Text(), test.text)
+			t.Errorf("%q, want %q", textsOf(list), test.text)
 			continue
 		}
 		c, err := s.OpenCrash(t.Context())

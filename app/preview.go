@@ -57,9 +57,9 @@ func (formats Formats) Preview(ctx context.Context, in Inputs) (*Session, error)
 	if format.OpenHead == nil || IsDump(head) {
 		return nil, nil
 	}
-	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding}
-	if format.NeedsModulesFile {
-		opt.ModulesFile = in.Modules
+	opt, err := in.options(&format)
+	if err != nil {
+		return nil, err
 	}
 	opened, err := format.OpenHead(ctx, in.Log, opt, previewRecords)
 	if opened == nil || err != nil {

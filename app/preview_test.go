@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"logparser/internal/testlog/classictest"
 	"logparser/internal/testlog/tracetest"
@@ -162,6 +163,34 @@ func TestPreviewClassic(t *testing.T) {
 		if n < 1000 || pending == 0 {
 			t.Errorf("%d bytes a record: %d rows, %d of an unknown end", size, n, pending)
 		}
+	}
+}
+
+// TestPreviewTold previews a classic log of which the user tells when it began, and what the columns of its modules
+// file are: the file itself says something else, and leaves the columns open.
+func TestPreviewTold(t *testing.T) {
+	previewAll(t)
+	spec := classictest.Spec{Records: 60_000, RecordSize: 16, StartTick: 100_000_000}
+	log, modulesFile, err := classictest.WriteFiles(t.TempDir(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(modulesFile, []byte("2026-11-21T11:22:33.456\n100000000\n0x10000000 0x00400000 a.exe\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tick := spec.StartTick - 1000
+	in := Inputs{Log: log, StartTime: "2020-01-01T00:00:00", StartTick: &tick, ModulesColumns: "size:hex,base:hex,name"}
+	n, _, _ := holdPreview(t, in, func(got, want *rows.Row) bool {
+		began := want.Wall.Add(-time.Duration(want.Elapsed)).Format("2006-01-02T15:04:05.000")
+		return want.Module == "a.exe" && began == "2020-01-01T00:00:01.000" && reflect.DeepEqual(got, want)
+	})
+	if n < 1000 {
+		t.Errorf("%d rows", n)
+	}
+	in.ModulesColumns = "x"
+	var input *InputError
+	if p, err := Preview(t.Context(), in); p != nil || !errors.As(err, &input) || input.Input != ModulesInput {
+		t.Errorf("unknown columns: %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"logparser/calls/values"
 	"logparser/recorder/launch"
@@ -200,12 +201,15 @@ func TestRunningSince(t *testing.T) {
 		t.Skip(err)
 	}
 	pid := uint32(cmd.Process.Pid)
-	if _, runs := runningSince(pid); !runs {
-		t.Error("cat does not run")
+	if _, runs = runningSince(pid); !runs {
+		t.Fatal("cat does not run")
 	}
 	stdin.Close()
-	for runs = true; runs; { // the test's own time limit ends it
-		_, runs = runningSince(pid)
+	for tries := 0; runs; tries++ {
+		if _, runs = runningSince(pid); runs && tries == 20_000 {
+			t.Fatal("cat does not end")
+		}
+		time.Sleep(time.Millisecond)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)

@@ -205,18 +205,11 @@ func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p P
 	if size > 0 && best.NeedsModulesFile && strings.EqualFold(filepath.Ext(in.Log), traceExtension) && len(bytes.Trim(head, "\x00")) == 0 {
 		return nil, best, &InputError{LogInput, in.Log, errNoHeader}
 	}
-	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Found: found, Live: in.live}
-	if !in.NoRecordedPaths {
-		opt.Place = placeInImage
+	opt, err := in.options(&best)
+	if err != nil {
+		return nil, best, err
 	}
-	if best.NeedsModulesFile {
-		opt.ModulesFile = in.Modules
-		if in.ModulesColumns != "" {
-			if opt.ModulesColumns, err = modules.ParseColumns(in.ModulesColumns); err != nil {
-				return nil, best, &InputError{ModulesInput, in.Modules, err}
-			}
-		}
-	}
+	opt.Found = found
 	// Most of it looks for a cancel; reading the modules file does not, for one.
 	type result struct {
 		log parser.Log
@@ -248,6 +241,26 @@ func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p P
 		return nil, best, openError(in, opened.err)
 	}
 	return opened.log, best, nil
+}
+
+// options returns what a format is told to open the log of the inputs, or its first rows.
+func (in *Inputs) options(format *parser.Format) (parser.Options, error) {
+	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Live: in.live}
+	if !in.NoRecordedPaths {
+		opt.Place = placeInImage
+	}
+	if !format.NeedsModulesFile {
+		return opt, nil
+	}
+	opt.ModulesFile = in.Modules
+	if in.ModulesColumns != "" {
+		columns, err := modules.ParseColumns(in.ModulesColumns)
+		if err != nil {
+			return opt, &InputError{ModulesInput, in.Modules, err}
+		}
+		opt.ModulesColumns = columns
+	}
+	return opt, nil
 }
 
 // placeInImage tells where in an image, of whose path a log tells, a byte of its file is mapped.

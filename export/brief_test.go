@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"context"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -131,5 +132,63 @@ func TestBriefs(t *testing.T) {
 	}
 	if briefs == 0 {
 		t.Error("no row was read in brief")
+	}
+}
+
+// A wholeList is a list of which no row is to be read in brief.
+type wholeList struct {
+	*list
+	t *testing.T
+}
+
+func (l *wholeList) ReadBriefs(*rows.Briefs, int64, int) int {
+	l.t.Error("rows are read in brief")
+	return 0
+}
+
+// TestBriefsNotRead writes columns that lines of rows in brief do not have: rows are read whole at once, not made of
+// brief ones.
+func TestBriefsNotRead(t *testing.T) {
+	src := randomRows(rand.New(rand.NewPCG(1, 7)), 300, 0)
+	src.digits = 9
+	for _, header := range []rows.Header{{Stacks: true}, {Processes: []*rows.Process{{ID: 4, Name: "server"}}}} {
+		for _, write := range []func(context.Context, *output, rows.Source, Options) error{writeCSV, writeJSONL} {
+			out := &output{w: io.Discard}
+			if err := write(t.Context(), out, &wholeList{src, t}, Options{Header: header}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// An askedLines makes lines of which none have the rest in common, and counts how often that is asked.
+type askedLines struct {
+	csvLines
+	asked int
+}
+
+func (a *askedLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool) {
+	a.asked++
+	return nil, 0, false
+}
+
+// TestBriefRest asks once for all rows of a list whether lines have a rest in common.
+func TestBriefRest(t *testing.T) {
+	of := &askedLines{csvLines: csvLines{digits: 9, end: "\n"}}
+	b, alone := newColumnsBrief(of, 9), &csvLines{digits: 9, end: "\n"}
+	briefs := rows.Briefs{First: 20_000}
+	for i := range 100 {
+		briefs.List = append(briefs.List, rows.Brief{Elapsed: int64(i) * 20_000, Place: &rows.Place{Function: "f"}, Strand: &rows.Strand{Thread: 1}})
+	}
+	var want []byte
+	for i := range briefs.List {
+		var r rows.Row
+		briefs.Row(&r, i)
+		want = alone.append(want, &r)
+	}
+	for lists := 1; lists <= 2; lists++ {
+		if got := b.append(nil, &briefs); !bytes.Equal(got, want) || of.asked != lists {
+			t.Errorf("asked %d times for %d lists, lines\n%.200s\nwant\n%.200s", of.asked, lists, got, want)
+		}
 	}
 }

@@ -13,7 +13,7 @@ type briefColumns interface {
 	call(dst []byte, thread uint32, event rows.Event, depth int) []byte
 	namer
 	// rest appends the rest, in which the time is told again up to end, 0 for nowhere. It reports false where rows
-	// of this one's second do not have the rest in common but for the decimals.
+	// of one second of this one's run do not have the rest in common but for the decimals.
 	rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool)
 }
 
@@ -68,7 +68,8 @@ func newColumnsBrief(of briefColumns, digits int) *columnsBrief {
 // append appends the lines of rows.
 func (b *columnsBrief) append(dst []byte, list *rows.Briefs) []byte {
 	h := &b.head
-	h.n = 0 // it may be another run
+	h.n = 0        // it may be another run
+	common := true // as long as nothing speaks against it
 	for i := range list.List {
 		r := &list.List[i]
 		if r.Whole > 0 {
@@ -84,8 +85,8 @@ func (b *columnsBrief) append(dst []byte, list *rows.Briefs) []byte {
 			b.setCall(k, r)
 		}
 		index := list.First + int64(i)
-		if !h.is(index, r.Elapsed) {
-			b.setHead(list, i)
+		if !h.is(index, r.Elapsed) && common {
+			common = b.setHead(list, i)
 		}
 		if cap(dst)-len(dst) < columnsRoom || h.n == 0 || k.n == 0 || m.n == 0 || uint64(r.Duration) >= 1e9 {
 			list.Row(&b.row, i)
@@ -116,14 +117,14 @@ func (b *columnsBrief) append(dst []byte, list *rows.Briefs) []byte {
 	return dst
 }
 
-// setHead makes the head, and the rest, those of row i.
-func (b *columnsBrief) setHead(list *rows.Briefs, i int) {
+// setHead makes the head, and the rest, those of row i. It reports false where rows of the list have no rest in common.
+func (b *columnsBrief) setHead(list *rows.Briefs, i int) bool {
 	h := &b.head
 	if h.goTo(list.First+int64(i), list.List[i].Elapsed) {
 		if b.restEnd > 0 {
 			copy(b.rest[b.restEnd-b.digits:b.restEnd], h.text[h.end-b.digits:])
 		}
-		return
+		return true
 	}
 	r := &b.row
 	list.Row(r, i)
@@ -132,9 +133,10 @@ func (b *columnsBrief) setHead(list *rows.Briefs, i int) {
 	rest, end, ok := b.of.rest(nil, r)
 	if !ok || len(rest) > wide {
 		h.n = 0
-		return
+		return false
 	}
 	b.restN, b.restEnd = copy(b.rest[:], rest), end
+	return true
 }
 
 func (b *columnsBrief) setCall(k *briefCall, r *rows.Brief) {

@@ -23,6 +23,9 @@ func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) er
 	digits := src.TimeDigits()
 	return writeLines(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() lines {
 		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0, end: opt.lineEnd(), zone: opt.zone()}
+		if c.stacks || c.processes {
+			return lines{row: c.append} // lines of brief rows have no such columns
+		}
 		return lines{c.append, newColumnsBrief(c, digits).append}
 	})
 }
@@ -166,9 +169,6 @@ func (c *csvLines) call(dst []byte, thread uint32, event rows.Event, depth int) 
 
 // rest implements [briefColumns].
 func (c *csvLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool) {
-	if c.stacks || c.processes {
-		return nil, 0, false
-	}
 	dst = append(dst, ',')
 	ahead, known := c.zone.ahead(r)
 	if known {

@@ -19,6 +19,9 @@ func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) 
 	return writeLines(ctx, out, src, src.Len(), opt, nothing, nothing, func() lines {
 		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColumnOf("duration")) + `":`, zone: opt.zone(),
 			stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0}
+		if j.stacks || j.processes {
+			return lines{row: j.append} // lines of brief rows have no such columns
+		}
 		return lines{j.append, newColumnsBrief(j, digits).append}
 	})
 }
@@ -80,9 +83,6 @@ func (j *jsonLines) call(dst []byte, thread uint32, event rows.Event, depth int)
 
 // rest implements [briefColumns].
 func (j *jsonLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool) {
-	if j.stacks || j.processes {
-		return nil, 0, false
-	}
 	ahead, known := j.zone.ahead(r)
 	if known {
 		if ahead%time.Second != 0 {

@@ -238,7 +238,8 @@ stage_cross() {
 
 stage_recorder() {
 	lane recorder 15 recorder/tests/run.sh
-	# Each does one thing after the other, and wine waits much.
+	# Each does one thing after the other and waits in between: for wine, or after each program for children that
+	# outlive it. recorder-trace waits, too, for programs that it kills after a while and threads that take turns.
 	beside recorder-trace-windows 25 recorder/tests/trace_windows.sh build/trace-windows
 	beside recorder-programs 25 recorder/tests/programs.sh
 	lane recorder-trace 35 recorder/tests/run_trace.sh 100

@@ -13,17 +13,17 @@ import (
 // TestPreview shows the first rows of a log while it is opened: the table stays as it is when the
 // log is there.
 func TestPreview(t *testing.T) {
-	r := newRig(t, &testlog.Nested{Records: 5000})
-	first := &testlog.Nested{Records: 300}
 	gate := make(chan struct{})
+	r := newRig(t, &testlog.Nested{Records: 5000, Opening: gate})
+	first := &testlog.Nested{Records: 300, ModulesFile: true}
 	r.ctl.Preview = func(ctx context.Context, in app.Inputs) (*app.Session, error) {
 		return app.Formats{first.Format()}.Open(ctx, in, nil)
 	}
-	r.ctl.KnownColumns = func(app.Inputs) string { <-gate; return "" }
 	r.Open([]string{r.log})
 	r.waitTrace("preview 300")
 	g := r.table.grid
-	if r.body.Objects[0] == r.start.Content || r.table.rows.Len() != 300 || r.status.counts.Text != "First rows of a.dat, which is being opened" {
+	if r.body.Objects[0] == r.start.Content || r.table.rows.Len() != 300 ||
+		r.status.counts.Text != "First rows of a.dat, which is being opened; rows, times and modules are provisional" {
 		t.Fatalf("%d rows are shown, the status bar says %q", r.table.rows.Len(), r.status.counts.Text)
 	}
 	if !r.status.work.Visible() {

@@ -57,6 +57,10 @@ func newStatusBar(cancel, resume, stop func(), details func(*control.Message)) *
 
 // showCounts says what the log holds.
 func (b *statusBar) showCounts(s *control.State) {
+	if s.Preview && s.Provisional && s.Opening != "" {
+		b.counts.SetText(lang.L("First rows of {{.Name}}, which is being opened; rows, times and modules are provisional", data{"Name": s.Opening}))
+		return
+	}
 	if s.Preview && s.Opening != "" {
 		b.counts.SetText(lang.L("First rows of {{.Name}}, which is being opened", data{"Name": s.Opening}))
 		return

@@ -41,7 +41,7 @@ func (f *inputFlags) showFirst(cmd *cobra.Command, log, format string) (first *a
 // contradicted is what stands behind first rows that are not those of the log.
 const contradicted = `
 The rows above were printed before all of the log was looked at, and are not its first rows, as it turned out:
-it has other runs, damage, or other names. All of its rows follow.
+it has other runs, damage, other times, modules or names. All of its rows follow.
 
 `
 

@@ -391,6 +391,25 @@ func assemble(chunks [][]byte, what []byte, flags uint32) []byte {
 	return b
 }
 
+// disassemble returns the records of the first chunks of a file, and what assemble needs to make such chunks of them.
+func disassemble(t testing.TB, file []byte) (bodies [4][]byte, what []byte) {
+	at := wire.HeaderSize
+	for i := 0; i < len(bodies) && at < len(file); i++ {
+		h, err := wire.ParseChunkHeader(file[at:], wire.Granularity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[i] = file[at+wire.ChunkHeaderSize:][:h.Used]
+		w := byte(h.Stream) | h.Level<<2
+		if h.Kind == wire.ProcessChunk {
+			w = 8
+		}
+		what = append(what, w)
+		at += int(h.Size)
+	}
+	return bodies, append(what, make([]byte, len(bodies)-len(what))...)
+}
+
 func FuzzTrace(f *testing.F) {
 	for seed := range uint64(4) {
 		m := &tracetest.Memory{}
@@ -414,25 +433,7 @@ func FuzzTrace(f *testing.F) {
 		if err := w.Close(); err != nil {
 			f.Fatal(err)
 		}
-		var bodies [][]byte
-		what := make([]byte, 4)
-		for at := wire.HeaderSize; at < len(m.Bytes); {
-			h, err := wire.ParseChunkHeader(m.Bytes[at:], wire.Granularity)
-			if err != nil {
-				f.Fatal(err)
-			}
-			if i := len(bodies); i < 4 {
-				bodies = append(bodies, m.Bytes[at+wire.ChunkHeaderSize:][:h.Used])
-				what[i] = byte(h.Stream) | h.Level<<2
-				if h.Kind == wire.ProcessChunk {
-					what[i] = 8
-				}
-			}
-			at += int(h.Size)
-		}
-		for len(bodies) < 4 {
-			bodies = append(bodies, nil)
-		}
+		bodies, what := disassemble(f, m.Bytes)
 		f.Add(bodies[0], bodies[1], bodies[2], bodies[3], what, byte(0))
 	}
 	f.Fuzz(func(t *testing.T, a, b, c, d, what []byte, flags byte) {

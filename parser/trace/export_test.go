@@ -48,3 +48,13 @@ func SetWantedSample(n int) (restore func()) {
 	wantedSample = n
 	return func() { wantedSample = before }
 }
+
+// SetMaxNumbers sets the number of addresses that a reader of threads numbers. The function that it returns restores the old one.
+func SetMaxNumbers(n int) (restore func()) {
+	before := maxNumbers
+	maxNumbers = n
+	return func() { maxNumbers = before }
+}
+
+// DiffersThreads is differsThreads for tests outside the package.
+var DiffersThreads = differsThreads

@@ -19,7 +19,7 @@ import (
 // used as an index are checked when they are read.
 
 // scanCacheMagic must change when the meaning of the numbers changes, or when scanning finds something else than before.
-const scanCacheMagic = "LPSCAN\x00\x01"
+const scanCacheMagic = "LPSCAN\x00\x02"
 
 // Found implements [parser.Scanner]. It is nil if the program was seen to write, or if it may overwrite old records.
 func (l *Log) Found() []byte {

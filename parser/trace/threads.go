@@ -26,10 +26,16 @@ const (
 	// sourceBatch is the number of events of a stream that are decoded at a time.
 	sourceBatch = 1024
 	cacheBits   = 10
-	// maxNumbers bounds the number of addresses, mostNumbered the number of events of a stream.
-	maxNumbers   = 1 << 16
+	// mostNumbered bounds the number of events of a stream.
 	mostNumbered = 1 << 31
+	// A threadReader looks up open calls anew where the stack changes in another way than by an enter or a leave: at most
+	// mostRestacked at a time, and in the long run restackedPerEvent for each event. Then it leaves the rest to ReadEvents.
+	mostRestacked     = 1 << 18
+	restackedPerEvent = 8
 )
+
+// maxNumbers bounds the number of addresses. It is a variable for tests.
+var maxNumbers = 1 << 16
 
 // A threadReader implements [parser.ThreadReader].
 type threadReader struct {
@@ -43,7 +49,9 @@ type threadReader struct {
 	// addresses has the addresses by their numbers, and byFrame the numbers by addresses.
 	addresses []frame
 	byFrame   map[frame]uint16
-	failed    bool
+	// spare is how many open calls may still be looked up anew.
+	spare  int
+	failed bool
 }
 
 // A threadSource is a stream of a threadReader.
@@ -101,7 +109,7 @@ func (l *Log) ReadThreads(from int64) parser.ThreadReader {
 	if from < 0 || from >= v.index.total || l.HasStacks() {
 		return nil
 	}
-	r := &threadReader{l: l, c: &cursor{v: v, r: l.r, x: v.index, next: -1}, byFrame: make(map[frame]uint16)}
+	r := &threadReader{l: l, c: &cursor{v: v, r: l.r, x: v.index, next: -1}, byFrame: make(map[frame]uint16), spare: mostRestacked}
 	if !r.mapped(func() bool { return r.begin(from) }) {
 		return nil
 	}
@@ -154,7 +162,9 @@ func (r *threadReader) add(s *stream, ordinal int64) bool {
 	}
 	a.renew()
 	a.changed = d.gap != parser.NoGap
-	r.restack(a, 0, 0)
+	if r.restack(a, 0, 0); r.failed {
+		return false
+	}
 	a.depth = int32(len(a.frames))
 	i, _ := slices.BinarySearchFunc(r.sources, s, func(b *threadSource, s *stream) int {
 		if b.s.earlier(s) {
@@ -179,6 +189,7 @@ func (r *threadReader) restack(a *threadSource, from int, number uint32) {
 }
 
 // number returns the number of an address and space that a source has, which is entered by the event of a number, if it is not 0.
+// If there are too many, the reader has failed, and the number has no meaning.
 func (r *threadReader) number(a *threadSource, f frame, enter uint32) uint16 {
 	n, ok := r.byFrame[f]
 	if !ok {
@@ -217,10 +228,10 @@ func (r *threadReader) decode(a *threadSource, n int) bool {
 		a.ended = a.ended[:copy(a.ended, a.ended[a.given:])]
 		a.given = 0
 	}
+	r.spare = min(r.spare+n*restackedPerEvent, mostRestacked)
 	defer a.d.detach()
-	for n > 0 && !r.failed {
-		k := r.shorts(a, n)
-		if n -= k; n == 0 {
+	for n > 0 {
+		if n -= r.shorts(a, n); n == 0 || r.failed {
 			break
 		}
 		k, ok := r.other(a)
@@ -376,24 +387,30 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	switch after := len(d.frames); {
 	case usual && e[0].Kind == parser.Enter && after == before+1:
 		address := r.number(a, d.frames[before], number)
+		if r.failed {
+			return n, false
+		}
 		a.frames = append(a.frames, threadFrame{time: at, number: number, counted: 1, address: address, recursive: a.counts[address] > 0})
 		a.counts[address]++
 	case usual && e[0].Kind == parser.Leave && after == before-1:
 		a.leave(number, at)
 	default:
 		a.unusual = append(a.unusual, number)
-		// Calls below what has changed are what they were.
+		// Unless the file has stated another stack, calls were only taken off it since the last event, and this event may have
+		// added one: what is below that is what it was.
 		kept := 0
-		if !a.changed && d.base == 0 {
+		if e[0].Gap != parser.EventsMissing && d.base == 0 {
 			kept = max(after-1, 0)
 		}
 		for len(a.frames) > kept {
 			a.leave(number, at)
 		}
 		r.restack(a, kept, number)
+		r.spare -= len(a.frames) - kept
+		r.failed = r.failed || r.spare < 0
 	}
 	a.changed = false
-	return n, true
+	return n, !r.failed
 }
 
 // leave has the innermost call end.
@@ -411,7 +428,8 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 		a.begin = a.next
 	}
 	r.columns, r.out = r.columns[:0], r.out[:0]
-	if r.failed = r.failed || !r.mapped(func() bool { return r.find(n) }); r.failed {
+	if r.failed || !r.mapped(func() bool { return r.find(n) }) {
+		r.failed = true
 		return nil, false
 	}
 	ok = true

@@ -11,9 +11,32 @@ import (
 	"logparser/parser"
 )
 
+// enteredCalls are the open calls of a stream whose enters a reader has gone over.
+type enteredCalls struct {
+	// next is the number of the event that comes next. Calls from the number since on are counted by their addresses.
+	next, since uint32
+	counts      map[uint16]int
+	// all is false if the reader may have gone over enters of more calls, among events that it refused.
+	all bool
+}
+
+// begin begins to count before the event of a number.
+func (e *enteredCalls) begin(number uint32, all bool) {
+	e.since, e.all = number, all
+	clear(e.counts)
+}
+
 // differsThreads returns how what a reader gives of n records from a record on differs from
 // what ReadEvents does.
 func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadCalls, from int64, n int) error {
+	return make(enteredBySource).differs(l, r, threads, from, n)
+}
+
+// enteredBySource has the open calls of each stream behind what a reader gave before.
+type enteredBySource map[*threadSource]*enteredCalls
+
+// differs does what differsThreads does, for one result of a reader after the other.
+func (entered enteredBySource) differs(l *Log, r parser.ThreadReader, threads []parser.ThreadCalls, from int64, n int) error {
 	want, got := make([]parser.Event, n), make([]parser.Event, n)
 	if k, err := l.ReadEvents(want, from); k < n {
 		return err
@@ -52,7 +75,11 @@ func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadCalls,
 			}
 			got[row] = events[i]
 		}
-		if err := differsCalls(&t, events, halves); err != nil {
+		of := r.(*threadReader).columns[k]
+		if entered[of] == nil {
+			entered[of] = &enteredCalls{counts: make(map[uint16]int)}
+		}
+		if err := differsCalls(&t, events, halves, entered[of]); err != nil {
 			return err
 		}
 	}
@@ -65,30 +92,40 @@ func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadCalls,
 }
 
 // differsCalls returns how what calls say besides their events, which are those of the halves, differs from these.
-func differsCalls(t *parser.ThreadCalls, events []parser.Event, halves []*parser.ThreadCall) error {
+func differsCalls(t *parser.ThreadCalls, events []parser.Event, halves []*parser.ThreadCall, entered *enteredCalls) error {
 	if t.FirstTime != events[0].Time || t.LastTime != events[len(events)-1].Time {
 		return fmt.Errorf("thread %d has times %d to %d", t.Thread, t.FirstTime, t.LastTime)
 	}
-	depth, open, entered := t.Depth, 0, make(map[uint16]int)
+	if t.First != entered.next {
+		entered.begin(t.First, t.First == 1)
+	}
+	entered.next = t.End
+	depth, open := t.Depth, 0
 	for i, c := range halves {
 		if c == nil {
 			return fmt.Errorf("thread %d has no event %d", t.Thread, i)
+		}
+		if depth == 0 {
+			entered.begin(t.First+uint32(i), true) // no call is open
 		}
 		enter := events[i].Kind == parser.Enter
 		if !enter {
 			depth--
 			if c.Enter >= t.First {
-				entered[c.Address]--
 				open--
 			}
+			if c.Enter >= entered.since {
+				entered.counts[c.Address]--
+			}
 		}
-		if c.Depth != depth || depth < 0 || c.Enter >= t.First && entered[c.Address] > 0 && !c.Recursive {
+		recursive := entered.counts[c.Address] > 0
+		if c.Depth != depth || depth < 0 || recursive != c.Recursive && (recursive || entered.all) {
 			return fmt.Errorf("event %d of thread %d, of depth %d, is of %+v", i, t.Thread, depth, c)
 		}
 		if enter {
 			depth++
 			open++
-			entered[c.Address]++
+			entered.counts[c.Address]++
 		}
 	}
 	if open != len(t.Open) {
@@ -128,12 +165,12 @@ func TestReadThreads(t *testing.T) {
 		for range 3 {
 			from := r.Int64N(total)
 			n := 1 + r.IntN(3000)
-			reader := l.ReadThreads(from)
+			reader, entered := l.ReadThreads(from), make(enteredBySource)
 			for reader != nil && from+int64(n) <= total {
 				threads, ok := reader.Next(n)
 				if ok {
 					read++
-					if err := differsThreads(l, reader, threads, from, n); err != nil {
+					if err := entered.differs(l, reader, threads, from, n); err != nil {
 						t.Fatalf("seed %d, %+v, %d from %d: %v", seed, p, n, from, err)
 					}
 				} else {
@@ -176,6 +213,28 @@ func TestReadThreadsUnusual(t *testing.T) {
 			t.Leave(3030)
 			t.Leave(3040)
 		}, 3, 2},
+		{"a call that was left at the end of a chunk", func(t *tracetest.Thread) {
+			t.Enter(3000, 0x400000, tracetest.Entry)
+			t.Enter(3010, 0x400040, tracetest.Entry)
+			t.Enter(3020, 0x400080, tracetest.Entry)
+			t.Left(1)
+			t.Flush()
+			t.Leave(3030)
+			t.Leave(3040)
+		}, 4, 1},
+		{"calls that were left at the ends of chunks", func(t *tracetest.Thread) {
+			for i := range uint64(4) {
+				t.Enter(3000+i, 0x400000+64*i, tracetest.Entry)
+			}
+			t.Left(1)
+			t.Flush()
+			t.Left(1)
+			t.Flush()
+			t.Enter(3010, 0x400040, tracetest.Entry)
+			for i := range uint64(3) {
+				t.Leave(3020 + i)
+			}
+		}, 5, 3},
 		{"a leave without a call", func(t *tracetest.Thread) { t.LeaveAddress(3000, 0x400000, tracetest.Entry) }, 1, 0},
 	} {
 		var m tracetest.Memory

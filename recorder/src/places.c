@@ -171,16 +171,18 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
   for (unsigned i = 0; i < types->count; i++) most += size_of(types->codes[i]) ? size_of(types->codes[i]) : 2 + MOST_TEXT;
   if (most > MOST_VALUES + 16) most = MOST_VALUES + 16;
   if (place->log == lr_global.log && lr_room(t, v, lr_time_of(v), most)) {
-    uint8_t *const begin = lr_position(v);
-    const size_t head = most / 2 > 255 ? 6 : 2;
-    lr_store16(begin + head, LRF_VALUES_PLACE);
-    lr_store32(begin + head + 2, number_of(place->id));
-    uint8_t *p = begin + head + 6;
+    const uint32_t id = place->id; /* a short record is the one that the hot path writes */
+    const int is_short = packed && id & SHORT, is_long = most / 2 > 255;
+    uint8_t *const begin = lr_position(v), *p = begin + (is_short ? 2 : is_long ? 12 : 8);
+    if (!is_short) {
+      lr_store16(p - 6, LRF_VALUES_PLACE);
+      lr_store32(p - 4, number_of(id));
+    }
     if (packed) memcpy(p, cells, packed), p += packed;
     else p = put_values(p, types, cells);
     if ((p - begin) & 1) *p++ = 0;
-    lr_store16(begin, LRF_FIRST_WORD(type, head == 6 ? 0 : (unsigned)(p - begin) / 2));
-    if (head == 6) lr_store32(begin + 2, (uint32_t)(p - begin));
+    lr_store16(begin, (uint16_t)(is_short ? id : LRF_FIRST_WORD(type, is_long ? 0 : (unsigned)(p - begin) / 2)));
+    if (is_long) lr_store32(begin + 2, (uint32_t)(p - begin));
     /* If the enter before is removed (LOGREC_MIN), this record is removed with it. */
     if (v->extra && v->top > v->stack + 2) {
       struct lr_frame_extra *const x = &v->extra[v->top - 1 - v->stack];

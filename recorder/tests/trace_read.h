@@ -19,7 +19,8 @@
 // What few events have.
 struct TraceMore {
   std::string text;                 // of a Mark, the name of a Counter, what Arguments and a Result hold
-  int64_t value;                    // of a Counter; of a Left: how many calls; of a Stack: its flags
+  int64_t value;                    // of a Counter; of a Left: how many calls; of a Stack: its flags; of Arguments and a Result: 1 if
+                                    // the record's first word has their place
   uint64_t depth;                   // of a Stack
   std::vector<uint64_t> functions;  // of a Stack: address * 2 + kind
 };
@@ -440,7 +441,9 @@ class Trace {
         case 60: {
           e.kind = type == 56 ? TraceEvent::Arguments : TraceEvent::Result;
           const char place = char((word >> 2 & 3) | word >> 12 << 2);
-          more(&e)->text.assign("\3\0", 2).append(1, place).append(3, 0).append(b, n - head);
+          TraceMore *m = more(&e);
+          m->text.assign("\3\0", 2).append(1, place).append(3, 0).append(b, n - head);
+          m->value = 1;
           e.time = now;
           s.events.push_back(e);
           break;

@@ -529,8 +529,9 @@ static uint16_t u16(const string &s, size_t at) { return uint16_t(uint8_t(s[at])
 struct Told {
   string function, text, types, values;
   vector<uint8_t> codes;
-  bool result;
-  size_t around;  // open calls
+  uint32_t number;
+  bool result, isShort;  // isShort: the record's first word has the number
+  size_t around;         // open calls
 };
 
 static vector<Told> told(const Trace &t) {
@@ -559,6 +560,8 @@ static vector<Told> told(const Trace &t) {
       if (e.kind != TraceEvent::Arguments && e.kind != TraceEvent::Result) continue;
       CHECK(u16(e.more->text, 0) == 3 && places.count(Trace::u32(e.more->text, 2)) == 1, "%s", hex(e.more->text).c_str());
       Told p = places[Trace::u32(e.more->text, 2)];
+      p.number = Trace::u32(e.more->text, 2);
+      p.isShort = e.more->value == 1;
       p.result = e.kind == TraceEvent::Result;
       p.values = hex(e.more->text.substr(6));
       p.around = open;
@@ -613,6 +616,24 @@ static void checkApi(const vector<Told> &list) {
   }
 }
 
+// checkMany holds against each other the numbers of 80 places, which are in the order of their first records, and what was
+// recorded there. A number stands in the first word of a record up to 63 only.
+static void checkMany(const Run &many) {
+  CHECK(many.status == 0 && many.logs.size() == 1, "status %#x, %zu logs", many.status, many.logs.size());
+  for (const Trace &t : many.logs) {
+    const vector<Told> list = told(t);
+    CHECK(list.size() == 160 && t.count(18) == 80, "%zu told, %zu places", list.size(), t.count(18));
+    for (unsigned i = 0; i < list.size(); i++) {
+      char values[32];
+      const unsigned n = i / 4 + 1, number = 2 * (i / 4) + 1 + i % 2;
+      if (i % 2) snprintf(values, sizeof values, "%02x000000", n / 2);
+      else snprintf(values, sizeof values, "%02x000000%02x00", n, i / 2 % 2);
+      CHECK(list[i].values == values && list[i].result == i % 2, "%u: %s", i, list[i].values.c_str());
+      CHECK(list[i].number == number && list[i].isShort == (number <= 63), "%u: place %u%s", i, list[i].number, list[i].isShort ? ", short" : "");
+    }
+  }
+}
+
 static void testApi() {
   const char *right = "1 evaluated, 1 written, errno 77, right\n";
   for (const char *way : {"A=1", "LOGREC_SITES=1", "LOGREC_VALUES=raw"}) {
@@ -629,20 +650,7 @@ static void testApi() {
   }
   const Run dropped = run(api, "short 20000", "LOGREC_MIN=500us");
   for (const Trace &t : dropped.logs) CHECK(t.eventBytes < 20000, "%llu bytes", (unsigned long long)t.eventBytes);
-  // The number of a place stands in the first word of a record up to 63 only.
-  const Run many = run(api, "many", "A=1");
-  CHECK(many.status == 0 && many.logs.size() == 1, "status %#x, %zu logs", many.status, many.logs.size());
-  for (const Trace &t : many.logs) {
-    const vector<Told> list = told(t);
-    CHECK(list.size() == 160 && t.count(18) == 80, "%zu told, %zu places", list.size(), t.count(18));
-    for (unsigned i = 0; i < list.size(); i++) {
-      char values[32];
-      const unsigned n = i / 4 + 1;
-      if (i % 2) snprintf(values, sizeof values, "%02x000000", n / 2);
-      else snprintf(values, sizeof values, "%02x000000%02x00", n, i / 2 % 2);
-      CHECK(list[i].values == values && list[i].result == i % 2, "%u: %s", i, list[i].values.c_str());
-    }
-  }
+  for (const char *way : {"A=1", "LOGREC_SITES=1"}) checkMany(run(api, "many", way));
   const Run forked = run(api, "fork", "A=1");
   CHECK(forked.status == 0 && forked.logs.size() == 2, "status %#x, %zu logs", forked.status, forked.logs.size());
   for (const Trace &t : forked.logs) CHECK(told(t).size() == 2 && t.count(18) == 2, "%zu told, %zu places", told(t).size(), t.count(18));

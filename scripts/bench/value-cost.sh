@@ -8,7 +8,8 @@
 # run the processor time a call counts, user and system, page faults included. "ring" is a ring buffer of 1 MB, which
 # stays in the cache; "file" a complete log. What is added is the difference of the medians, of the least, and the median of
 # the rounds' differences. Lines that begin with "bar" compare the first with what is asked for. Fifteen rounds take
-# about two minutes on an idle machine. Exit status 77: what it needs is not here.
+# about two minutes on an idle machine. Exit status 77: what it needs is not here; 1: something was not measured, because a
+# program failed, or took no values: then its log is not larger.
 #
 # From the environment: BENCH_DIR, a folder for the logs; CALLS a run (10,000,000).
 set -u
@@ -37,7 +38,11 @@ run() {
 	local name=$1 ns
 	shift
 	rm -f ./*.lptrace
-	ns=$(env "$@" "$calls" 1 2>/dev/null | tail -n 1 | cut -d ' ' -f 1)
+	ns=$(env "$@" "$calls" 1 2>errors | tail -n 1 | cut -d ' ' -f 1)
+	if ! [[ $ns =~ ^[0-9]+\.[0-9]+$ ]] || [[ $ns =~ ^[0.]+$ ]]; then
+		echo "$name was not measured: \"$ns\" ns a call: $(tail -n 1 errors)" >&2
+		exit 1
+	fi
 	echo "$ns $(cat ./*.lptrace | wc -c)" >>"times.$name"
 	rm -f ./*.lptrace
 }
@@ -60,6 +65,10 @@ middle() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 for what in plan args; do
 	for to in ring file; do
 		without=times.$what.$to.none with=times.$what.$to.with
+		if [ $to = file ] && ! paste -d ' ' "$without" "$with" | awk -v c="$calls" '$4 - $2 < c { few = 1 } END { exit few }'; then
+			echo "$what took no values: a log with them is not larger by a byte a call" >&2
+			exit 1
+		fi
 		a=$(middle <"$without") b=$(middle <"$with") la=$(sort -n "$without" | head -n 1) lb=$(sort -n "$with" | head -n 1)
 		between=$(paste -d ' ' "$without" "$with" | awk '{ print $3 - $1 }' | middle)
 		awk -v w="$what, $to" -v a="$a" -v b="$b" -v la="${la% *}" -v lb="${lb% *}" -v r="$between" -v bytes="$(awk -v c="$calls" 'NR == FNR { o = $2; next } { n = $2 } END { printf "%.1f", (n - o) / c }' "$without" "$with")" \

@@ -68,6 +68,7 @@ func FuzzItaniumDirect(f *testing.F) {
 		"_ZN3fooB5cxx11B1xC1Ev", "_Z5twiceIiET_S0_", "_ZN3app4makeIiJcRlOhEEET_PS1_DpRKT0_", "_ZN1A1fIiEEvRKNT_5InnerE",
 		"_ZNKO3app5Shape4takeEOS0_", "_ZN1AlsIjEERS_T_", "_ZN1AcvbEv", "_ZN3app3BoxI3FooEC1IS1_EERKT_", "_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_", "_ZN1A1BIN1CEE1fEv",
 		"_ZNSt4pairIiiEC1IRA14_KcRA2_PiLb1EEEOT_OT0_", "_ZN1A1fIJRA8_KcOA3_iEEEiDpOT_PA4_c", "_ZN1A1fIRA8_cEET_v",
+		"_Z1fR9A (&) [1]", "_Z1fO1&", "_ZN1A1fIPFRA2_iOA3_cEEEvT_",
 	} {
 		f.Add(name)
 	}

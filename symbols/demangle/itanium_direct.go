@@ -9,12 +9,15 @@ import (
 // Most Itanium names are scopes and class templates over plain types. They
 // are written here in one pass and without a tree, some ten times as fast as
 // by the package, which reads the rest: what begins to be read and turns out
-// to be something else (functions and arrays among the arguments, template
-// parameters, lambdas, local names, expressions) is given up. Without them, naming the 33,900
+// to be something else (types that are written around others, lambdas, local
+// names, expressions) is given up. Without them, naming the 33,900
 // exports of a libLLVM 14 (logparse resolve) takes three times as long.
 //
-// The text of a substitution is the text that was written for it, because
-// types without function and array declarators are written from left to right.
+// The text of a substitution is the text that was written for it, because all
+// is written from left to right: functions, and pointers and references to
+// them and to arrays, too. What would have to be written into the middle of
+// such a type, as a pointer to it, is given up, and so is a substitution for
+// what has no text of its own, as the array that a pointer points to.
 
 // A direct writer's limits; beyond them the package reads the name.
 const (
@@ -202,70 +205,6 @@ func (w *directWriter) parameterList(top bool) bool {
 	return true
 }
 
-// functionType reads the type of a function, or of a pointer or reference to
-// one.
-func (w *directWriter) functionType(start int) bool {
-	declarator := ""
-	switch w.s[0] {
-	case 'P':
-		declarator = "(*)"
-	case 'R':
-		declarator = "(&)"
-	case 'O':
-		declarator = "(&&)"
-	}
-	if declarator != "" {
-		w.s = w.s[1:]
-	}
-	w.s = w.s[1:]
-	if !w.typ() || w.around() {
-		return false
-	}
-	w.add(" ")
-	w.add(declarator)
-	if strings.HasPrefix(w.s, "vE") {
-		w.s = w.s[1:]
-	}
-	if !w.parameterList(false) {
-		return false
-	}
-	w.s = w.s[1:]
-	if declarator != "" {
-		// The function's own type.
-		if len(w.subs) == maxDirectSubs {
-			return false
-		}
-		w.subs = append(w.subs, directSub{start: unusable})
-	}
-	return w.remember(start, 0, 0)
-}
-
-// arrayType reads a pointer or reference to an array of a known length.
-func (w *directWriter) arrayType(start int) bool {
-	declarator := map[byte]string{'P': " (*) [", 'R': refToArray, 'O': " (&&) ["}[w.s[0]]
-	i := 2
-	for i < len(w.s) && isDigit(w.s[i]) {
-		i++
-	}
-	length := w.s[2:i]
-	if i == len(w.s) || w.s[i] != '_' {
-		return false
-	}
-	w.s = w.s[i+1:]
-	if !w.typ() || w.around() || w.out[len(w.out)-1] == '&' {
-		return false
-	}
-	w.add(declarator)
-	w.add(length)
-	w.add("]")
-	// The array's own type.
-	if len(w.subs) == maxDirectSubs {
-		return false
-	}
-	w.subs = append(w.subs, directSub{start: unusable})
-	return w.remember(start, 0, 0)
-}
-
 // around reports whether the type that was written last would be written around the name or the parameters of a function
 // that returns it.
 func (w *directWriter) around() bool {
@@ -416,8 +355,8 @@ func (w *directWriter) sourceName() bool {
 	if n == 17 && id[0] == 'h' {
 		return false // perhaps the hash of a Rust name
 	}
-	if id[len(id)-1] == '&' {
-		return false // it would look like a reference
+	if last := id[len(id)-1]; last == '&' || last == ']' {
+		return false // it would look like a reference, or one to an array
 	}
 	w.add(id)
 	for w.next() == 'B' {

@@ -88,7 +88,7 @@ var directExtendedTypes = [256]string{'n': "decltype(nullptr)", 'i': "char32_t",
 // directStreams are the abbreviations for std's that are types.
 var directStreams = [256]string{'s': "std::string", 'i': "std::istream", 'o': "std::ostream", 'd': "std::iostream"}
 
-// typ reads a type that is written from left to right.
+// typ reads a type and writes it from left to right. It gives up where that is not possible.
 func (w *directWriter) typ() bool {
 	if w.depth++; w.depth > maxDirectDepth {
 		return false
@@ -158,4 +158,75 @@ func (w *directWriter) typ() bool {
 		return w.arguments() && w.remember(start, sub.lastStart, sub.lastEnd)
 	}
 	return false
+}
+
+// declarator returns what a pointer or a reference is in the middle of the type of a function or an array, "" for other
+// codes.
+func declarator(code byte) string {
+	switch code {
+	case 'P':
+		return "(*)"
+	case 'R':
+		return "(&)"
+	case 'O':
+		return "(&&)"
+	}
+	return ""
+}
+
+// functionType reads the type of a function, or of a pointer or reference to
+// one.
+func (w *directWriter) functionType(start int) bool {
+	middle := declarator(w.s[0])
+	if middle != "" {
+		w.s = w.s[1:]
+	}
+	w.s = w.s[1:]
+	if !w.typ() || w.around() {
+		return false
+	}
+	w.add(" ")
+	w.add(middle)
+	if strings.HasPrefix(w.s, "vE") {
+		w.s = w.s[1:]
+	}
+	if !w.parameterList(false) {
+		return false
+	}
+	w.s = w.s[1:]
+	if middle != "" {
+		// The function's own type.
+		if len(w.subs) == maxDirectSubs {
+			return false
+		}
+		w.subs = append(w.subs, directSub{start: unusable})
+	}
+	return w.remember(start, 0, 0)
+}
+
+// arrayType reads a pointer or reference to an array of a known length.
+func (w *directWriter) arrayType(start int) bool {
+	middle, i := declarator(w.s[0]), 2
+	for i < len(w.s) && isDigit(w.s[i]) {
+		i++
+	}
+	length := w.s[2:i]
+	if i == len(w.s) || w.s[i] != '_' {
+		return false
+	}
+	w.s = w.s[i+1:]
+	if !w.typ() || w.around() || w.out[len(w.out)-1] == '&' {
+		return false
+	}
+	w.add(" ")
+	w.add(middle)
+	w.add(" [")
+	w.add(length)
+	w.add("]")
+	// The array's own type.
+	if len(w.subs) == maxDirectSubs {
+		return false
+	}
+	w.subs = append(w.subs, directSub{start: unusable})
+	return w.remember(start, 0, 0)
 }

@@ -3,7 +3,6 @@ package dwarf
 import (
 	std "debug/dwarf"
 	"slices"
-	"sort"
 	"sync"
 
 	"logparser/message"
@@ -187,10 +186,12 @@ type abbrevs struct {
 	limit      int // of a generation, in bytes
 	young, old map[abbrevKey]*abbrevTable
 	cost       int // of the young one
-	// roots are the abbreviations of root entries alone, and taken where the
-	// tables lie, by offset.
+	// roots are the abbreviations of root entries alone, and taken is where the
+	// tables lie.
 	roots map[rootKey]*abbrevTable
-	taken []extent
+	taken extents
+	// scanned counts the bytes that were read for root entries.
+	scanned int64
 	// buffer is memory for the bytes of a table.
 	buffer []byte
 }
@@ -200,28 +201,14 @@ type rootKey struct {
 	code uint64
 }
 
-// An extent is the bytes of a table, as far as it was read.
-type extent struct{ off, end int64 }
+var (
+	errOverlap   = message.New("overlaps another table")
+	errManyRoots = message.New("root entries of too many kinds")
+)
 
-var errOverlap = message.New("overlaps another table")
-
-// take notes where a table lies. Tables do not overlap: if they could, each of
-// many units might make the reader go through most of the section.
-func (c *abbrevs) take(off, end int64) error {
-	i := sort.Search(len(c.taken), func(i int) bool { return c.taken[i].off >= off })
-	if i > 0 && c.taken[i-1].end > off {
-		return errOverlap
-	}
-	if i < len(c.taken) && c.taken[i].off == off {
-		c.taken[i].end = max(c.taken[i].end, end)
-	} else {
-		c.taken = slices.Insert(c.taken, i, extent{off, end})
-	}
-	if i+1 < len(c.taken) && c.taken[i+1].off < end {
-		return errOverlap
-	}
-	return nil
-}
+// maxScanned bounds the bytes that are read for root entries, given the size of the section. Units that share a table have
+// few kinds of root entries; if each had one of its own, each might make the reader go through the whole table.
+func maxScanned(size int64) int64 { return 1<<20 + 16*size }
 
 // root returns a table that has the abbreviation of a root entry and nothing
 // else. Most units are never asked for more.
@@ -232,7 +219,11 @@ func (c *abbrevs) root(section *image.Content, off int64, enc encoding, big bool
 	if t := c.roots[key]; t != nil {
 		return t, nil
 	}
-	t, err := c.parse(section, off, enc, big, code)
+	if c.scanned > maxScanned(section.Size()) {
+		return nil, message.Errorf(".debug_abbrev: %w", errManyRoots)
+	}
+	t, scanned, err := c.parse(section, off, enc, big, code)
+	c.scanned += scanned
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +249,7 @@ func (c *abbrevs) get(section *image.Content, off int64, enc encoding, big bool)
 	}
 	if t = c.old[key]; t == nil {
 		var err error
-		if t, err = c.parse(section, off, enc, big, 0); err != nil {
+		if t, _, err = c.parse(section, off, enc, big, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -270,35 +261,56 @@ func (c *abbrevs) get(section *image.Content, off int64, enc encoding, big bool)
 	return t, nil
 }
 
+// maxBuffer is the most memory that is kept from one table for the next, in bytes.
+const maxBuffer = 1 << 20
+
 // parse reads the table at an offset of .debug_abbrev. The table does
 // not say how long it is, so the bytes are read in growing pieces. If only is
-// not 0, the table is read as far as that code, and holds nothing else.
-func (c *abbrevs) parse(section *image.Content, off int64, enc encoding, big bool, only uint64) (*abbrevTable, error) {
-	n := int64(8 << 10)
+// not 0, the table is read as far as that code, and holds nothing else. The
+// number is that of the bytes that were gone through for it.
+//
+// Tables do not overlap: if they could, each of many units might make the reader go through most of the section. So
+// nothing is read of what another table has, and a table that cannot be read is not tried again.
+func (c *abbrevs) parse(section *image.Content, off int64, enc encoding, big bool, only uint64) (*abbrevTable, int64, error) {
+	before, next := c.taken.around(off)
+	if before != nil && before.off == off && before.err != nil {
+		return nil, 0, before.err
+	}
+	if before != nil && before.off < off && before.end > off {
+		return nil, 0, message.Errorf(".debug_abbrev at offset %#x: %w", off, errOverlap)
+	}
+	limit, beyond := section.Size(), errTruncated
+	if next != nil {
+		limit, beyond = next.off, errOverlap
+	}
+	defer func() {
+		if cap(c.buffer) > maxBuffer {
+			c.buffer = nil
+		}
+	}()
+	scanned, n := int64(0), int64(8<<10)
 	if only == 0 {
 		n = 64 << 10 // as much as tables of large units have
 	}
 	for ; ; n *= 4 {
-		data, err := section.ReadInto(&c.buffer, off, max(0, min(n, section.Size()-off)))
+		data, err := section.ReadInto(&c.buffer, off, max(0, min(n, limit-off)))
 		if err != nil {
-			return nil, message.Errorf(".debug_abbrev: %w", err)
+			return nil, scanned, message.Errorf(".debug_abbrev: %w", err)
 		}
 		b := buf{b: data, big: big}
 		t, err := parseAbbrevTable(&b, enc, only)
-		if err == nil && !b.failed {
-			err = c.take(off, off+int64(b.pos))
-			if err != nil {
-				return nil, message.Errorf(".debug_abbrev at offset %#x: %w", off, err)
+		scanned += int64(b.pos)
+		if err == nil && b.failed {
+			if off+int64(len(data)) < limit {
+				continue
 			}
-			return t, nil
+			err = beyond
 		}
-		if err != nil && !b.failed || int64(len(data)) < n {
-			if err == nil {
-				err = errTruncated
-			}
-			c.take(off, off+int64(b.pos))
-			return nil, message.Errorf(".debug_abbrev at offset %#x: %w", off, err)
+		if err != nil {
+			t, err = nil, message.Errorf(".debug_abbrev at offset %#x: %w", off, err)
 		}
+		c.taken.add(extent{off, off + int64(b.pos), err})
+		return t, scanned, err
 	}
 }
 

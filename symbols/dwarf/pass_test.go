@@ -56,18 +56,72 @@ func TestPassages(t *testing.T) {
 	}
 }
 
-// TestPrintable looks functions up of whose names one would act upon a terminal.
+// TestPrintable looks functions up of whose names and files one would act upon a terminal.
 func TestPrintable(t *testing.T) {
+	const escape = "\x1b[2J"
 	var e maker
-	e.unit(abUnit, codeLo, codeHi-codeLo)
+	origin := func(name string) uint32 {
+		at := uint32(headerSize + e.Len())
+		e.u8(abAbstract)
+		e.str(name)
+		e.u32(at)
+		return at
+	}
+	inlined := func(origin uint32, lo uint64, file byte) {
+		e.u8(abInlinedFile)
+		e.u32(origin)
+		e.u64(lo)
+		e.u32(0x10)
+		e.u8(3, file)
+	}
+	e.unit(abUnitLines, codeLo, codeHi-codeLo)
+	e.u32(0)
+	good, bad := origin("good"), origin("bad"+escape)
 	e.function(abLeaf, "f", 0x1100, 0x10)
-	e.function(abLeaf, "g\x1b[2J", 0x1200, 0x10)
+	e.function(abLeaf, "g"+escape, 0x1200, 0x10)
 	e.function(abLeaf, "h\u202e", 0x1300, 0x10)
+	e.function(abLeaf, "i", 0x1400, 0x10) // of the second file
+	e.function(abFunction, "j", 0x1500, 0x40)
+	inlined(bad, 0x1510, 1)
+	inlined(good, 0x1520, 2)
+	inlined(good, 0x1530, 1)
 	e.u8(0)
-	table := openMade(t, map[string][]byte{"info": unit5(e.Bytes()), "abbrev": abbrevs5()})
-	for rva, want := range map[uint64]bool{0x1100: true, 0x1200: false, 0x1300: false} {
-		if sym, err := table.Lookup(rva); err != nil || sym.Printable != want {
-			t.Errorf("%#x: %q, %v, printable: %v", rva, sym.Frames, err, sym.Printable)
+	e.function(abLinkage, "k"+escape, 0x1600, 0x10)
+	e.function(abLinkage, "_Z5k"+escape+"v", 0x1700, 0x10)
+	e.function(abLeaf, "", 0x1800, 0x10)
+	e.function(abLeaf, "", 0x1900, 0x10)
+	e.function(abLeaf, "l", 0x1a00, 0x10)
+	e.u8(0)
+	table := openMade(t, map[string][]byte{"info": unit5(e.Bytes()), "line": madeLines("/second"+escape+".c", 0x1400, 0x1410)},
+		symbol{"symbol" + escape, 0x1800, 0x10}, symbol{"symbol", 0x1900, 0x10}, symbol{"_ZN5x" + escape + "1lEv", 0x1a00, 0x10})
+	for _, c := range []struct {
+		rva    uint64
+		want   bool
+		frames string
+	}{
+		{0x1100, true, "f /first.c"},
+		{0x1200, false, "g\x1b[2J /first.c"},
+		{0x1300, false, "h\u202e /first.c"},
+		{0x1400, false, "i /second\x1b[2J.c"},
+		{0x1500, true, "j /first.c"},
+		{0x1510, false, "bad\x1b[2J /first.c, j /first.c"},
+		{0x1520, false, "good /first.c, j /second\x1b[2J.c"},
+		{0x1530, true, "good /first.c, j /first.c"},
+		{0x1600, false, "k\x1b[2J /first.c"},
+		{0x1700, false, "k\x1b[2J /first.c"},
+		{0x1800, false, "symbol\x1b[2J /first.c"},
+		{0x1900, true, "symbol /first.c"},
+		{0x1a00, false, "x\x1b[2J::l /first.c"},
+	} {
+		for range 2 { // the second time from what is kept
+			sym, err := table.Lookup(c.rva)
+			var frames []string
+			for _, f := range sym.Frames {
+				frames = append(frames, f.Function+" "+f.File)
+			}
+			if got := strings.Join(frames, ", "); err != nil || sym.Printable != c.want || got != c.frames {
+				t.Errorf("%#x: %q, %v, printable: %v; want %q, %v", c.rva, got, err, sym.Printable, c.frames, c.want)
+			}
 		}
 	}
 }

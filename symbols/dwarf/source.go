@@ -120,7 +120,7 @@ type rootEntry struct {
 	dwoText             string
 }
 
-// maxUnits bounds the units of a file: a fixed number and one for every so
+// maxUnits bounds the units of a file, those that are damaged among them: a fixed number and one for every so
 // many bytes of .debug_info.
 func maxUnits(size int64) int { return 1<<16 + int(size/512) }
 
@@ -164,7 +164,7 @@ func (s *source) readUnits() error {
 		return err
 	}
 	w := window{c: info}
-	limit := maxUnits(info.Size())
+	limit, damaged := maxUnits(info.Size()), 0
 	var first error
 	for off := int64(0); off < info.Size(); {
 		u, err := s.readUnit(&w, off, contributions{})
@@ -174,10 +174,12 @@ func (s *source) readUnits() error {
 		if u == nil {
 			break
 		}
-		if err == nil && u.typ != unitType && u.typ != unitSplitType {
+		if err != nil {
+			damaged++
+		} else if u.typ != unitType && u.typ != unitSplitType {
 			s.units = append(s.units, u)
 		}
-		if len(s.units) > limit {
+		if len(s.units)+damaged > limit {
 			return s.errorf(".debug_info: more than %d units", limit)
 		}
 		off = u.end

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-delve/delve/pkg/dwarf/line"
+
 	"logparser/symbols"
 )
 
@@ -19,8 +21,15 @@ const (
 	codeHi = 0x3000
 )
 
-// makeELF makes a little-endian ELF file of 64 bits with debug sections.
-func makeELF(sections map[string][]byte) []byte {
+// A symbol is a function of the symbol table of a made file.
+type symbol struct {
+	name string
+	addr uint64
+	size uint64
+}
+
+// makeELF makes a little-endian ELF file of 64 bits with debug sections and, where there are symbols, a symbol table.
+func makeELF(sections map[string][]byte, table ...symbol) []byte {
 	le := binary.LittleEndian
 	names := "\x00.shstrtab\x00.text\x00"
 	data := make([]byte, 64+56)
@@ -55,6 +64,18 @@ func makeELF(sections map[string][]byte) []byte {
 		names += ".debug_" + name + "\x00"
 		debug = append(debug, b...)
 	}
+	var entries maker
+	if len(table) > 0 {
+		entries.Write(make([]byte, elf.Sym64Size))
+	}
+	for _, f := range table {
+		entries.u32(uint32(len(names)))
+		entries.u8(elf.ST_INFO(elf.STB_GLOBAL, elf.STT_FUNC), 0)
+		entries.u16(2) // .text
+		entries.u64(f.addr)
+		entries.u64(f.size)
+		names += f.name + "\x00"
+	}
 	add(1, elf.SHT_STRTAB, 0, 0, len(data), len(names))
 	add(11, elf.SHT_NOBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, codeLo, 0, codeHi-codeLo)
 	data = append(data, names...)
@@ -62,6 +83,12 @@ func makeELF(sections map[string][]byte) []byte {
 		add(l.name, elf.SHT_PROGBITS, 0, 0, len(data)+l.off, l.size)
 	}
 	data = append(data, debug...)
+	if len(table) > 0 {
+		link := len(headers) + 40
+		add(0, elf.SHT_SYMTAB, 0, 0, len(data), entries.Len())
+		le.PutUint32(headers[link:], 1) // the names are among those of the sections
+		data = append(data, entries.Bytes()...)
+	}
 	le.PutUint64(data[40:], uint64(len(data)))
 	le.PutUint16(data[60:], uint16(len(headers)/64))
 	return append(data, headers...)
@@ -125,6 +152,9 @@ const (
 	abNamespace              // name; with children
 	abUnitLeaf               // language, low_pc, high_pc; without children
 	abInlinedBare            // abstract_origin (ref4), call_line; with children
+	abUnitLines              // language, low_pc, high_pc, stmt_list (sec_offset)
+	abLinkage                // linkage_name, low_pc, high_pc
+	abInlinedFile            // abstract_origin (ref4), low_pc, high_pc, call_line, call_file
 )
 
 func abbrevs5() []byte {
@@ -140,17 +170,21 @@ func abbrevs5() []byte {
 	}
 	ranges := []uint64{uint64(std.AttrRanges), formSecOffset}
 	origin := []uint64{uint64(std.AttrAbstractOrigin), formRef4}
+	callLine := []uint64{uint64(std.AttrCallLine), formData1}
 	m.abbrev(abUnit, std.TagCompileUnit, true, join(lang, pc)...)
 	m.abbrev(abUnitRanges, std.TagCompileUnit, true, join(lang, ranges)...)
 	m.abbrev(abUnitBare, std.TagCompileUnit, true, lang...)
 	m.abbrev(abFunction, std.TagSubprogram, true, join(name, pc)...)
 	m.abbrev(abLeaf, std.TagSubprogram, false, join(name, pc)...)
 	m.abbrev(abRanges, std.TagSubprogram, false, join(name, ranges)...)
-	m.abbrev(abInlined, std.TagInlinedSubroutine, true, join(origin, pc, []uint64{uint64(std.AttrCallLine), formData1})...)
+	m.abbrev(abInlined, std.TagInlinedSubroutine, true, join(origin, pc, callLine)...)
 	m.abbrev(abAbstract, std.TagSubprogram, false, join(name, origin)...)
 	m.abbrev(abNamespace, std.TagNamespace, true, name...)
 	m.abbrev(abUnitLeaf, std.TagCompileUnit, false, join(lang, pc)...)
-	m.abbrev(abInlinedBare, std.TagInlinedSubroutine, true, join(origin, []uint64{uint64(std.AttrCallLine), formData1})...)
+	m.abbrev(abInlinedBare, std.TagInlinedSubroutine, true, join(origin, callLine)...)
+	m.abbrev(abUnitLines, std.TagCompileUnit, true, join(lang, pc, []uint64{uint64(std.AttrStmtList), formSecOffset})...)
+	m.abbrev(abLinkage, std.TagSubprogram, false, join([]uint64{uint64(std.AttrLinkageName), formString}, pc)...)
+	m.abbrev(abInlinedFile, std.TagInlinedSubroutine, false, join(origin, pc, callLine, []uint64{uint64(std.AttrCallFile), formData1})...)
 	m.u8(0)
 	return m.Bytes()
 }
@@ -168,18 +202,45 @@ func (m *maker) function(code byte, name string, lo uint64, size uint32) {
 	m.u32(size)
 }
 
-func openMade(t testing.TB, sections map[string][]byte) *Table {
+func openMade(t testing.TB, sections map[string][]byte, table ...symbol) *Table {
 	t.Helper()
 	if sections["abbrev"] == nil {
 		sections["abbrev"] = abbrevs5()
 	}
-	data := makeELF(sections)
-	table, err := Open(&symbols.File{Path: "made", ReaderAt: bytes.NewReader(data), Size: int64(len(data))})
+	data := makeELF(sections, table...)
+	opened, err := Open(&symbols.File{Path: "made", ReaderAt: bytes.NewReader(data), Size: int64(len(data))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { table.Close() })
-	return table.(*Table)
+	t.Cleanup(func() { opened.Close() })
+	return opened.(*Table)
+}
+
+// madeLines makes a line table of DWARF 4: the code is of /first.c, but from lo to hi, which is of the second file.
+func madeLines(second string, lo, hi uint64) []byte {
+	var head, m maker
+	head.u8(1, 1, 1, 0, 1, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0)
+	for _, file := range []string{"/first.c", second} {
+		head.str(file)
+		head.u8(0, 0, 0)
+	}
+	head.u8(0)
+	m.u16(4)
+	m.u32(uint32(head.Len()))
+	m.Write(head.Bytes())
+	m.u8(0, 9, line.DW_LINE_set_address)
+	m.u64(codeLo)
+	m.u8(line.DW_LNS_copy, line.DW_LNS_advance_pc)
+	m.uleb(lo - codeLo)
+	m.u8(line.DW_LNS_set_file, 2, line.DW_LNS_copy, line.DW_LNS_advance_pc)
+	m.uleb(hi - lo)
+	m.u8(line.DW_LNS_set_file, 1, line.DW_LNS_copy, line.DW_LNS_advance_pc)
+	m.uleb(codeHi - hi)
+	m.u8(0, 1, line.DW_LINE_end_sequence)
+	var out maker
+	out.u32(uint32(m.Len()))
+	out.Write(m.Bytes())
+	return out.Bytes()
 }
 
 // names looks addresses up and joins the functions' names.

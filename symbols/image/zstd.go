@@ -18,7 +18,9 @@ const (
 // newZstdReader returns a reader of the inflated bytes, of which there should be size, of the frames that r reads.
 func newZstdReader(r io.Reader, size int64) (io.Reader, error) {
 	window := max(zstdWindow, min(maxZstdWindow, size))
-	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(uint64(window)))
+	// A frame of one segment has no window: its matches reach back over all that it holds, which is bound as memory.
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(uint64(window)), zstd.WithDecoderMaxMemory(uint64(window)))
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ type Controller struct {
 	openLog   Opener
 	post      func(func())
 	slowAfter time.Duration
+	after     func(d time.Duration, f func()) (stop func() bool) // is [time.AfterFunc]
 	lookAgain time.Duration
 	look      chan struct{} // somebody uses the window
 
@@ -78,6 +79,7 @@ type Opener func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Sessi
 // goroutine that the controller belongs to.
 func New(open Opener, post func(func())) *Controller {
 	c := &Controller{openLog: open, post: post, slowAfter: slowAfter, lookAgain: lookAgain, look: make(chan struct{}, 1)}
+	c.after = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 	c.Inputs.c, c.Filter.c, c.Finder.c, c.Following.c, c.Views.c, c.Saving.c = c, c, c, c, c, c
 	c.Calls = Calls{c: c, forgetSite: func() {}}
 	c.updateStatus()
@@ -151,14 +153,14 @@ func (c *Controller) open(in app.Inputs) {
 	c.say(nil)
 	c.changed(change)
 	c.run(&c.opening, lang.L("Opening"), func(ctx context.Context, p app.Progress) func(bool) {
+		asked := in
+		in := c.withKnownColumns(in)
 		if c.Preview != nil && empty {
 			// What is wrong with the log opening it says.
 			if s, err := c.Preview(ctx, in); err == nil && s != nil {
 				c.post(func() { c.previewed(number, s) })
 			}
 		}
-		asked := in
-		in := c.withKnownColumns(in)
 		s, err := c.openLog(ctx, in, p)
 		if err != nil && in.ModulesColumns != asked.ModulesColumns && ctx.Err() == nil {
 			// They need not fit the file as it is now.
@@ -193,7 +195,7 @@ func (c *Controller) previewed(number int, s *app.Session) {
 		return
 	}
 	c.preview = s
-	c.state.Preview, c.state.Rows = true, s.Rows()
+	c.state.Preview, c.state.Provisional, c.state.Rows = true, !s.OwnModules(), s.Rows()
 	c.changed(ChangeSource)
 	c.trace("preview " + decimal(c.state.Rows.Len()))
 }
@@ -204,7 +206,7 @@ func (c *Controller) endPreview() Change {
 		return 0
 	}
 	go c.preview.Close()
-	c.preview, c.state.Preview, c.state.Rows = nil, false, nil
+	c.preview, c.state.Preview, c.state.Provisional, c.state.Rows = nil, false, false, nil
 	return ChangeSource
 }
 

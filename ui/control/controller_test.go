@@ -331,10 +331,10 @@ func TestProgressStays(t *testing.T) {
 	}
 }
 
-// Quick work is not shown at all.
+// Quick work is not shown at all, also where it ends at the moment at which it would be.
 func TestQuickWorkIsNotShown(t *testing.T) {
 	d := newDesk(t, &testlog.Nested{Records: 10})
-	d.ShowWorkAfter(time.Minute)
+	d.ShowWorkLate()
 	slow := false
 	d.OnChange = func(control.Change) { slow = slow || d.State().Work.Slow }
 	d.Inputs.SetLog(d.log())

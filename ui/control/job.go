@@ -50,7 +50,7 @@ func (c *Controller) run(kind **job, title string, work func(ctx context.Context
 	if before != nil {
 		before.cancel()
 	}
-	slow := time.AfterFunc(max(wait, 0), func() {
+	stop := c.after(max(wait, 0), func() {
 		j.mu.Lock()
 		j.slow = j.slow || !j.ended
 		j.mu.Unlock()
@@ -61,11 +61,11 @@ func (c *Controller) run(kind **job, title string, work func(ctx context.Context
 			<-before.done
 		}
 		finish := work(ctx, func(stage app.Stage, done, total int64) { c.report(j, stage, done, total) })
-		slow.Stop()
 		cancel()
 		j.mu.Lock()
 		j.ended = true
 		j.mu.Unlock()
+		stop()
 		close(j.done)
 		c.post(func() {
 			current := *kind == j

@@ -3,7 +3,6 @@ package control_test
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 
 	"logparser/app"
@@ -16,10 +15,10 @@ import (
 func (d *desk) preview(records int64) (first *testlog.Nested, release func()) {
 	first = &testlog.Nested{Records: records}
 	gate := make(chan struct{})
+	d.nested.Opening = gate
 	d.Preview = func(ctx context.Context, in app.Inputs) (*app.Session, error) {
 		return app.Formats{first.Format()}.Open(ctx, in, nil)
 	}
-	d.KnownColumns = func(app.Inputs) string { <-gate; return "" }
 	return first, func() { close(gate) }
 }
 
@@ -58,18 +57,48 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// First rows are provisional where their modules do not come from the log itself.
+func TestPreviewProvisional(t *testing.T) {
+	for _, file := range []bool{false, true} {
+		d := newDesk(t, &testlog.Nested{Records: 1000})
+		first, release := d.preview(50)
+		first.ModulesFile = file
+		d.Inputs.SetLog(d.log())
+		d.waitEvent("preview 50")
+		if d.State().Provisional != file {
+			t.Errorf("a modules file %t: provisional %t", file, !file)
+		}
+		release()
+		d.waitEvent("loaded")
+		if d.State().Provisional {
+			t.Error("the open log is provisional")
+		}
+	}
+}
+
+// First rows are opened with the columns of the modules file that the log is opened with.
+func TestPreviewKnownColumns(t *testing.T) {
+	d := newDesk(t, &testlog.Nested{Records: 10})
+	d.KnownColumns = func(app.Inputs) string { return "size,base,name" }
+	var columns string
+	d.Preview = func(_ context.Context, in app.Inputs) (*app.Session, error) {
+		columns = in.ModulesColumns
+		return nil, nil
+	}
+	d.Inputs.SetLog(d.log())
+	d.waitEvent("loaded")
+	if columns != "size,base,name" {
+		t.Errorf("opened with columns %q", columns)
+	}
+}
+
 // First rows go when the log cannot be opened, is closed or another one is wanted.
 func TestPreviewEnds(t *testing.T) {
 	for name, end := range map[string]func(d *desk, release func()){
-		"closed": func(d *desk, release func()) { d.Close(); release() },
-		"cancelled": func(d *desk, release func()) {
-			d.CancelOpening()
-			release()
-		},
+		"closed":    func(d *desk, _ func()) { d.Close() },
+		"cancelled": func(d *desk, _ func()) { d.CancelOpening() },
 		"not opened": func(d *desk, release func()) {
-			if err := os.Remove(d.State().Wanted.Log); err != nil {
-				d.t.Fatal(err)
-			}
+			d.nested.FailOpening(errors.New("broken"))
 			release()
 		},
 	} {

@@ -60,8 +60,11 @@ type State struct {
 	// Preview says that there is no session yet, and Rows are the first of the log that is being
 	// opened, of which nothing else is known.
 	Preview bool
-	Modules []app.ModuleState
-	Threads []app.Thread
+	// Provisional says that samples of the log speak for these rows, their times and modules: once it is open, they
+	// may be others.
+	Provisional bool
+	Modules     []app.ModuleState
+	Threads     []app.Thread
 
 	// Selection is what Rows shows; where it hides rows, or may, Filtered is
 	// set and View is Rows. Pending is one whose first rows are not known yet.
