@@ -297,14 +297,14 @@ func asSession(t *testing.T, crash *Crash, core string) {
 	if err := crash.WriteReport(&want, CrashFormats()[0], opt); err != nil {
 		t.Fatal(err)
 	}
-	plain, said, err := s.CrashReport(t.Context(), opt, func(m message.Text) string { return "said: " + m.String() })
+	plain, translated, err := s.CrashReport(t.Context(), opt, func(m message.Text) string { return "said: " + m.String() })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := WriteCrashText(plain); err != nil || got != want.String() {
 		t.Errorf("%v: the report is\n%s\nwant\n%s", err, got, &want)
 	}
-	if got, err := WriteCrashText(said); err != nil || !strings.Contains(got, "said: ") {
+	if got, err := WriteCrashText(translated); err != nil || !strings.Contains(got, "said: ") {
 		t.Errorf("%v: the report in another language is\n%s", err, got)
 	}
 	if log, err := OpenLogOrDump(t.Context(), Inputs{Log: linuxFolder}, nil); err != nil || log.IsDump() {

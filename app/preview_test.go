@@ -202,7 +202,7 @@ func TestPreviewClassicWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, s := previewOf(t, log), opened(t, log)
+	p, s := previewOf(t, log), open(t, Inputs{Log: log, NoIndexCache: true})
 	for _, format := range []string{"csv", "jsonl"} {
 		var text bytes.Buffer
 		if n, err := p.WriteFirst(t.Context(), &text, format); n > 0 || text.Len() > 0 || err != nil {
@@ -255,7 +255,7 @@ func TestPreviewContradicted(t *testing.T) {
 	if err := os.WriteFile(log, data.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, s := previewOf(t, log), opened(t, log)
+	p, s := previewOf(t, log), open(t, Inputs{Log: log, NoIndexCache: true})
 	if s.Rows().Len() != 2_100 {
 		t.Fatalf("the last run has %d rows", s.Rows().Len())
 	}
@@ -276,18 +276,4 @@ func previewOf(t *testing.T, log string) *Session {
 	}
 	t.Cleanup(func() { p.Close() })
 	return p
-}
-
-// opened returns the session of a log.
-func opened(t *testing.T, log string) *Session {
-	t.Helper()
-	s, err := Open(t.Context(), Inputs{Log: log, NoIndexCache: true}, nil)
-	if err == nil {
-		err = s.Load(t.Context(), nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
 }

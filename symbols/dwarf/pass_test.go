@@ -60,13 +60,6 @@ func TestPassages(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	const escape = "\x1b[2J"
 	var e maker
-	origin := func(name string) uint32 {
-		at := uint32(headerSize + e.Len())
-		e.u8(abAbstract)
-		e.str(name)
-		e.u32(at)
-		return at
-	}
 	inlined := func(origin uint32, lo uint64, file byte) {
 		e.u8(abInlinedFile)
 		e.u32(origin)
@@ -76,7 +69,7 @@ func TestPrintable(t *testing.T) {
 	}
 	e.unit(abUnitLines, codeLo, codeHi-codeLo)
 	e.u32(0)
-	good, bad := origin("good"), origin("bad"+escape)
+	good, bad := e.origin("good"), e.origin("bad"+escape)
 	e.function(abLeaf, "f", 0x1100, 0x10)
 	e.function(abLeaf, "g"+escape, 0x1200, 0x10)
 	e.function(abLeaf, "h\u202e", 0x1300, 0x10)

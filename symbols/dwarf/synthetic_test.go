@@ -195,6 +195,15 @@ func (m *maker) unit(code byte, lo, size uint32) {
 	m.u32(size)
 }
 
+// origin adds an abstract function, which refers to itself, and returns where it is in the unit.
+func (m *maker) origin(name string) uint32 {
+	at := uint32(headerSize + m.Len())
+	m.u8(abAbstract)
+	m.str(name)
+	m.u32(at)
+	return at
+}
+
 func (m *maker) function(code byte, name string, lo uint64, size uint32) {
 	m.u8(code)
 	m.str(name)
@@ -360,14 +369,7 @@ func TestSelfReference(t *testing.T) {
 func TestOverlaps(t *testing.T) {
 	var e maker
 	e.unit(abUnit, 0x1000, 0x1000)
-	origin := func(name string) uint32 {
-		at := uint32(headerSize + e.Len())
-		e.u8(abAbstract)
-		e.str(name)
-		e.u32(at)
-		return at
-	}
-	a, b, c := origin("a"), origin("b"), origin("c")
+	a, b, c := e.origin("a"), e.origin("b"), e.origin("c")
 	call := func(origin uint32, lo uint64, size uint32) {
 		e.u8(abInlined)
 		e.u32(origin)
@@ -397,14 +399,7 @@ func TestOverlaps(t *testing.T) {
 func TestCallsWithoutCode(t *testing.T) {
 	var e maker
 	e.unit(abUnit, 0x1000, 0x1000)
-	origin := func(name string) uint32 {
-		at := uint32(headerSize + e.Len())
-		e.u8(abAbstract)
-		e.str(name)
-		e.u32(at)
-		return at
-	}
-	a, b, c, d := origin("a"), origin("b"), origin("c"), origin("d")
+	a, b, c, d := e.origin("a"), e.origin("b"), e.origin("c"), e.origin("d")
 	bare := func(origin uint32, line byte) {
 		e.u8(abInlinedBare)
 		e.u32(origin)

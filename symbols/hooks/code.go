@@ -341,16 +341,19 @@ func (c *Code) function(rva uint64) kind {
 
 // target returns the kind of the function that the call at an RVA calls.
 func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
-	next := rva + uint64(inst.Len)
-	switch a := inst.Args[0].(type) {
-	case x86asm.Rel:
-		return c.function(next + uint64(int64(a)))
-	case x86asm.Mem:
-		if a.Base == x86asm.RIP && a.Index == 0 {
-			return c.slots[next+uint64(x86.Distance(a.Disp))]
-		}
+	if to, ok := jumpTarget(inst, rva); ok {
+		return c.function(to)
+	}
+	if m, ok := inst.Args[0].(x86asm.Mem); ok && m.Base == x86asm.RIP && m.Index == 0 {
+		return c.slots[rva+uint64(inst.Len)+uint64(x86.Distance(m.Disp))]
 	}
 	return other
+}
+
+// jumpTarget returns the RVA that the jump or call at an RVA names by its distance; it reports false for other instructions.
+func jumpTarget(inst *x86asm.Inst, rva uint64) (to uint64, ok bool) {
+	distance, ok := inst.Args[0].(x86asm.Rel)
+	return rva + uint64(inst.Len) + uint64(int64(distance)), ok
 }
 
 // between returns the calls of hooks whose return addresses lie in [low, high].

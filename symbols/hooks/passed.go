@@ -133,8 +133,11 @@ func (w *passedWalk) decode(at uint64) (x86asm.Inst, bool) {
 
 // isHook reports whether a call is one of a hook, which changes no register.
 func (w *passedWalk) isHook(inst *x86asm.Inst, at uint64) bool {
-	if w.c.im.Kind != image.PE || w.c.target(inst, at) == bystands {
-		return w.c.target(inst, at) == bystands
+	if w.c.target(inst, at) == bystands {
+		return true
+	}
+	if w.c.im.Kind != image.PE {
+		return false
 	}
 	// On Windows any other call needs room on the stack, which is made before and given back behind it.
 	if at == w.low {
@@ -152,11 +155,11 @@ func (w *passedWalk) beginning() (reads uint32) {
 		if !ok {
 			return reads
 		}
-		_, jumps := inst.Args[0].(x86asm.Rel)
+		to, jumps := jumpTarget(&inst, at)
 		switch {
 		case inst.Op == x86asm.CALL && w.isHook(&inst, at):
-		case inst.Op == x86asm.JMP && jumps && w.target(&inst, at) > at && w.target(&inst, at)-at <= maxSled:
-			at = w.target(&inst, at) // the room for a hook
+		case inst.Op == x86asm.JMP && jumps && to > at && to-at <= maxSled:
+			at = to // the room for a hook
 			continue
 		default:
 			reads |= readBy(&inst) & f.passed
@@ -170,11 +173,6 @@ func (w *passedWalk) beginning() (reads uint32) {
 
 // maxSled is how many bytes compilers leave for a hook at most, that a jump goes over.
 const maxSled = 16
-
-func (w *passedWalk) target(inst *x86asm.Inst, at uint64) uint64 {
-	to, _ := inst.Args[0].(x86asm.Rel)
-	return at + uint64(inst.Len) + uint64(int64(to))
-}
 
 // arrive takes note of what is known where an instruction goes on.
 func (w *passedWalk) arrive(at uint64, f flow) {
@@ -223,7 +221,7 @@ func (w *passedWalk) all() bool {
 // follow goes on behind an instruction.
 func (w *passedWalk) follow(inst *x86asm.Inst, at uint64) bool {
 	f, next := w.flows[at], at+uint64(inst.Len)
-	_, jumps := inst.Args[0].(x86asm.Rel)
+	to, jumps := jumpTarget(inst, at)
 	switch {
 	case inst.Op == x86asm.RET, inst.Op == x86asm.UD2, inst.Op == x86asm.HLT:
 		return true
@@ -235,9 +233,7 @@ func (w *passedWalk) follow(inst *x86asm.Inst, at uint64) bool {
 			return true
 		}
 	case jumps:
-		to := w.target(inst, at)
-		inside := to >= w.low && to < w.high
-		if inside {
+		if to >= w.low && to < w.high {
 			w.arrive(to, f)
 		} else {
 			w.returns = true
@@ -264,12 +260,11 @@ func (w *passedWalk) copies(inst *x86asm.Inst, at uint64) bool {
 		i, n := reg(r)
 		return ok && i == w.hidden && n == 8
 	}
-	_, jumps := inst.Args[0].(x86asm.Rel)
+	to, jumps := jumpTarget(inst, at)
 	switch op := inst.Op; {
 	case op == x86asm.CALL:
 		return !w.isHook(inst, at)
 	case jumps:
-		to := w.target(inst, at)
 		return to < w.low || to >= w.high
 	case op == x86asm.LEA:
 		m, _ := inst.Args[1].(x86asm.Mem)

@@ -92,8 +92,7 @@ func (c *Code) Enter(low, size uint64) *Hook {
 			return nil
 		}
 		s.next = next
-		to, jumps := inst.Args[0].(x86asm.Rel)
-		target := next + uint64(int64(to))
+		target, jumps := jumpTarget(&inst, rva)
 		switch {
 		case inst.Op == x86asm.CALL:
 			switch c.target(&inst, rva) {

@@ -14,15 +14,7 @@ import (
 // a symbol table, in one with dynamic symbols alone, and in files that have none of both.
 func TestAddresses(t *testing.T) {
 	const path = "../../testdata/logtest/linux-gcc-O2/logtest"
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	all, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, all := openELF(t, path)
 	im := openImage(t, path)
 	defer im.Close()
 	chosen := func(name string) bool { return strings.HasPrefix(name, "_Z") || name == "main" }
@@ -92,15 +84,7 @@ func TestAddresses(t *testing.T) {
 // TestFunctionsOfResolvers leaves out functions that only choose those by whose names they go.
 func TestFunctionsOfResolvers(t *testing.T) {
 	const path = "../../testdata/logtest/linux-gcc-O2/logtest"
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	all, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, all := openELF(t, path)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -127,4 +111,19 @@ func TestFunctionsOfResolvers(t *testing.T) {
 	if !has(path) || has(changed) {
 		t.Errorf("main is among the functions: %v, and if it only chooses one: %v", has(path), has(changed))
 	}
+}
+
+// openELF opens an image with Go's own reader, and reads its symbol table.
+func openELF(t *testing.T, path string) (*elf.File, []elf.Symbol) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	all, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, all
 }

@@ -21,15 +21,7 @@ func TestObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	all, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, all := openELF(t, path)
 	names := map[uint64][]string{}
 	for _, s := range all {
 		if s.Section != elf.SHN_UNDEF && elf.ST_TYPE(s.Info) == elf.STT_OBJECT && s.Size > 0 {
@@ -53,15 +45,7 @@ func TestObjects(t *testing.T) {
 // TestClones renames a function of an image as the compiler names those that it made of others.
 func TestClones(t *testing.T) {
 	const path = "../../testdata/logtest/linux-gcc-O2/logtest"
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	all, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, all := openELF(t, path)
 	i := slices.IndexFunc(all, func(s elf.Symbol) bool {
 		return s.Section != elf.SHN_UNDEF && elf.ST_TYPE(s.Info) == elf.STT_FUNC && len(s.Name) > 16
 	})

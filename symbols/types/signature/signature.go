@@ -131,7 +131,7 @@ func (r *reader) function(n *symtab.Named, chosen func(name string) bool) (f typ
 	if d == nil {
 		return f, false
 	}
-	f = types.Function{RVA: n.RVA, Size: n.Size, Name: d.name, Linkage: n.Names[0], Result: d.result, Variadic: d.variadic, Local: n.Local, ObjectFirst: d.microsoft}
+	f = types.Function{RVA: n.RVA, Size: n.Size, Name: d.name, Linkage: n.Names[0], Result: d.result, Variadic: d.variadic, ObjectFirst: d.microsoft}
 	f.Parameters = append(f.Parameters, d.parameters...)
 	if len(f.Parameters) > maxParameters {
 		return f, false
