@@ -250,7 +250,7 @@ leave @1600
 
 // TestFollowEnded follows a trace whose program has ended: all is there, and nothing more will come.
 func TestFollowEnded(t *testing.T) {
-	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), fmt.Sprintf(childTrace, 51, 1700000000000000000)), NoRecordedPaths: true})
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), fmt.Sprintf(childTrace, 51, int64(1700000000000000000))), NoRecordedPaths: true})
 	if note := s.Rows().Row(0).Note; note != "open" {
 		t.Errorf("its note is %q", note)
 	}

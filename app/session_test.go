@@ -482,7 +482,7 @@ func TestPlaceInImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	main := elfSymbol(t, program, "main").Value
-	const code, base = 0x2000, 0x7f0000000000 // where the segment of code begins, in the file and in memory
+	const code, base uint64 = 0x2000, 0x7f0000000000 // where the segment of code begins, in the file and in memory
 	text := fmt.Sprintf(`  logtest 7/7 [000] 1.0: PERF_RECORD_MMAP2 7/7: [%#x(0x5000) @ %#x fe:00 1 2]: r-xp %s
   logtest 7/7 [000] 1.1: lp:called: (%x)
   logtest 7/7 [000] 1.2: lp:called__return: (%x <- %x)

@@ -150,7 +150,7 @@ func TestPlacesOfTexts(t *testing.T) {
 			code = p
 		}
 	}
-	const base = 0x7f0000000000
+	const base uint64 = 0x7f0000000000
 	inFile, inCode := code.Off+at-code.Vaddr, at-code.Vaddr
 	exe, err := pe.Open(filepath.Join(clangFolder, "logtest.exe"))
 	if err != nil {
@@ -203,7 +203,7 @@ func TestMicrodumpInText(t *testing.T) {
 	slices.Reverse(id[:4])
 	slices.Reverse(id[4:6])
 	slices.Reverse(id[6:8])
-	const base, stack = 0x7f0000000000, 0x7ffe0000
+	const base, stack uint64 = 0x7f0000000000, 0x7ffe0000
 	registers := make([]byte, 1232) // CONTEXT of x64
 	binary.LittleEndian.PutUint64(registers[120+4*8:], stack)
 	binary.LittleEndian.PutUint64(registers[120+16*8:], base+main.Value)
