@@ -25,6 +25,19 @@ func (f *Function) AtHooks(code *hooks.Code) {
 	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
 }
 
+// Forget makes the values of the function's enter unknown, and what pointers lead to that are kept there: its hook may not be called
+// by its first instruction, so that nothing is where the calling convention puts it.
+func (f *Function) Forget() {
+	for i := range f.Enter {
+		f.Enter[i].Place, f.Enter[i].Op = "-", Op{}
+	}
+	for i := range f.Leave {
+		if v := &f.Leave[i]; strings.HasPrefix(v.Place, "@") {
+			v.Place, v.Op = "-", Op{}
+		}
+	}
+}
+
 // takeAt chooses those hooks of a list at which the most values have known places, adds them to the function, and returns the
 // values with their places there.
 func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value {

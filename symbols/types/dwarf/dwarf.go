@@ -408,7 +408,7 @@ func (r *reader) function(at dwarf.Offset) error {
 		}
 	}
 	if r.im.Machine == "x86" {
-		r.findLoaded(&f, low)
+		r.findSpilled(&f, low)
 	}
 	// If there are fewer than were declared, the compiler has removed parameters.
 	for _, declared := range list[1:] {
