@@ -348,6 +348,47 @@ func checkStrings(t *testing.T, command []string) {
 	}
 }
 
+// TestClones holds what is shown of functions that gcc made of others against what their callers say: nothing is wrong. It is
+// not said what they return, because that may be left out as well.
+func TestClones(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	for _, build := range []struct {
+		options string
+		least   int // how many values are known
+	}{
+		{"-O2", 60}, {"-O3", 55}, {"-O2 -gdwarf-4", 60}, {"-O2 -fcf-protection", 60}, {"-O2 -finstrument-functions", 90}, {"-O2 -fno-pie -no-pie", 60},
+		// Without these it is not known of which state of a variable a place is.
+		{"-O2 -gno-statement-frontiers", 0}, {"-O2 -gno-variable-location-views", 0}, {"-O2 -gno-record-gcc-switches", 0}, {"-O2 -fno-var-tracking-assignments", 0},
+	} {
+		t.Run(build.options, func(t *testing.T) {
+			if findCompiler("g++") == "" {
+				t.Skip("there is no g++")
+			}
+			program := compileHooked(t, "testdata/clones.cpp", append([]string{"g++", "-minstrument-return=call"}, strings.Fields(build.options)...))
+			out, err := recordProcess(t, program, "--values", "app::*", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil {
+				t.Fatalf("%v: %q", err, out)
+			}
+			told := toldCalls(t, string(out))
+			names := make(map[string]bool)
+			for _, call := range told {
+				names[call.function] = true
+			}
+			shown := shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names)
+			for i := range shown {
+				shown[i].values = slices.DeleteFunc(shown[i].values, func(v [2]string) bool { return v[0] == rows.Result })
+			}
+			cells, known, all := compareCalls(t, told, shown)
+			t.Logf("%d of %d values of %d calls are known: %v", known, all, len(told), cells)
+			if known < build.least || build.least == 0 && known > 0 {
+				t.Errorf("%d of %d values are known, want %d", known, all, build.least)
+			}
+		})
+	}
+}
+
 // TestOutsOfCalls reads what arguments lead to when calls return that lie within each other, that end by exceptions, and whose
 // memory is gone by then.
 func TestOutsOfCalls(t *testing.T) {
