@@ -348,6 +348,42 @@ func checkStrings(t *testing.T, command []string) {
 	}
 }
 
+// TestOutsOfCalls reads what arguments lead to when calls return that lie within each other, that end by exceptions, and whose
+// memory is gone by then.
+func TestOutsOfCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	for _, command := range [][]string{
+		{"g++", "-O0", "-finstrument-functions"}, {"g++", "-O2", "-finstrument-functions"}, {"g++", "-O2", "-minstrument-return=call"},
+		{"clang++", "-O0", "-finstrument-functions-after-inlining"}, {"clang++", "-O2", "-finstrument-functions-after-inlining"},
+	} {
+		t.Run(strings.Join(command, " "), func(t *testing.T) {
+			compiler := findCompiler(command[0])
+			if compiler == "" {
+				t.Skip("there is no " + command[0])
+			}
+			program := compileHooked(t, "testdata/outs.cpp", append([]string{compiler}, command[1:]...))
+			out, err := recordProcess(t, program, "--values", "app::*@*,*@leave", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil {
+				t.Fatalf("%v: %q", err, out)
+			}
+			told := toldCalls(t, string(out))
+			names := make(map[string]bool)
+			for _, call := range told {
+				names[call.function] = true
+			}
+			cells, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+			t.Logf("%d of %d values of %d calls are known", known, all, len(told))
+			for function, cell := range cells {
+				if cell != "all" {
+					t.Errorf("of %s: %s", function, cell)
+				}
+			}
+		})
+	}
+}
+
 // findCompiler returns a compiler by its name, or by its name with the version of one that is installed.
 func findCompiler(name string) string {
 	for _, suffix := range []string{"", "-19", "-18", "-17", "-16", "-15", "-14"} {
