@@ -73,7 +73,7 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	// If no bits are lost by shifting times to the left first, the high word of the product is the time in nanoseconds.
 	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
-	if w.Deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
+	if w.limited && w.Deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
 		if n, stopped = r.shallow(&s, calls); n > 0 {
 			w.given(len(r.frames))
 		}
