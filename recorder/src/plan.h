@@ -35,6 +35,7 @@ struct lr_plan {
   uint32_t module_count;
   struct lr_valued *functions, *hooks;
   struct lr_take *steps; /* of all programs */
+  int hooks_keep;        /* 1: there are hooks of -finstrument-functions that keep pointers */
 };
 extern struct lr_plan lr_plan;
 

@@ -13,16 +13,19 @@ import (
 // in its frame the function puts them, as that of gcc without optimization does. The function's first instructions are followed,
 // up to the first call or jump: what they store first in the place of a parameter is the parameter.
 
-// findSpilled gives those parameters that are InFrame the places that they were in before.
+// findSpilled gives parameters that are InFrame the places that they were in before. A function that is optimized may put another
+// value into the place of a parameter first, such as what is assigned to it. So all parameters must be known then, and be what
+// some convention has: each in the next register, or on the stack behind the one before.
 func (r *reader) findSpilled(f *types.Function, low uint64) {
 	if !slices.ContainsFunc(f.Parameters, func(p types.Parameter) bool { return p.Entry.Kind == types.InFrame }) {
 		return
 	}
 	s := newSpills()
 	s.follow(r.code(low))
+	entries := make([]types.Entry, len(f.Parameters))
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
-		if p.Entry.Kind != types.InFrame || p.Type == nil {
+		if entries[i] = p.Entry; p.Entry.Kind != types.InFrame || p.Type == nil {
 			continue
 		}
 		size := p.Type.Size
@@ -34,9 +37,54 @@ func (r *reader) findSpilled(f *types.Function, low uint64) {
 		}
 		if at, ok := s.from(p.Entry.Number, size); ok {
 			at.Pointed = p.Entry.Pointed
-			p.Entry = at
+			entries[i] = at
 		}
 	}
+	if !ofConvention(f, entries) {
+		return
+	}
+	for i := range entries {
+		f.Parameters[i].Entry = entries[i]
+	}
+}
+
+// registerOrders are the orders in which conventions of x86 fill registers: those of fastcall and thiscall, and of regparm.
+var registerOrders = [...][]int{{numberECX, numberEDX}, {0, numberEDX, numberECX}}
+
+// ofConvention reports whether places of all parameters of a function are those of a convention.
+func ofConvention(f *types.Function, entries []types.Entry) bool {
+	const word = 4
+	next := -1 // on the stack
+	var registers []int
+	for i, at := range entries {
+		t := f.Parameters[i].Type
+		if t == nil || t.Size <= 0 && t.Kind != types.Text {
+			return false
+		}
+		switch at.Kind {
+		case types.InRegister:
+			registers = append(registers, at.Number)
+		case types.OnStack:
+			// The address of a result that is a class may come first.
+			class := f.Result != nil && (f.Result.Kind == types.Struct || f.Result.Kind == types.Text && f.Result.Size != word)
+			if next < 0 && (at.Number == 0 || at.Number == word && class) {
+				next = at.Number
+			}
+			if at.Number != next {
+				return false
+			}
+			size := max(t.Size, word)
+			if at.Pointed || t.Kind == types.Text && t.Size == 0 {
+				size = word
+			}
+			next += (size + word - 1) &^ (word - 1)
+		default:
+			return false
+		}
+	}
+	return slices.ContainsFunc(registerOrders[:], func(order []int) bool {
+		return len(registers) <= len(order) && slices.Equal(registers, order[:len(registers)])
+	})
 }
 
 // x87Bytes is how many bytes of a long double are not padding.

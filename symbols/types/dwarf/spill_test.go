@@ -44,6 +44,40 @@ func TestSpills(t *testing.T) {
 	}
 }
 
+// TestOfConvention tells places of parameters from those of what is assigned to them.
+func TestOfConvention(t *testing.T) {
+	integer, double := &types.Type{Kind: types.Int, Size: 4}, &types.Type{Kind: types.Float, Size: 8}
+	class := &types.Type{Kind: types.Struct, Size: 12}
+	stack := func(n int) types.Entry { return types.Entry{Kind: types.OnStack, Number: n} }
+	register := func(n int) types.Entry { return types.Entry{Kind: types.InRegister, Number: n} }
+	for _, test := range []struct {
+		name    string
+		result  *types.Type
+		of      []*types.Type
+		entries []types.Entry
+		want    bool
+	}{
+		{"cdecl", nil, []*types.Type{double, integer, double}, []types.Entry{stack(0), stack(8), stack(12)}, true},
+		{"behind the result's address", class, []*types.Type{double, integer}, []types.Entry{stack(4), stack(12)}, true},
+		{"behind nothing", integer, []*types.Type{double, integer}, []types.Entry{stack(4), stack(12)}, false},
+		{"thiscall", nil, []*types.Type{integer, double}, []types.Entry{register(1), stack(0)}, true},
+		{"regparm", nil, []*types.Type{integer, integer, integer}, []types.Entry{register(0), register(2), register(1)}, true},
+		{"the second one assigned to the first", nil, []*types.Type{double, double}, []types.Entry{stack(8), stack(8)}, false},
+		{"two exchanged", nil, []*types.Type{double, double}, []types.Entry{stack(8), stack(0)}, false},
+		{"two registers exchanged", nil, []*types.Type{integer, integer}, []types.Entry{register(2), register(1)}, false},
+		{"one not known", nil, []*types.Type{integer, integer}, []types.Entry{stack(0), {Kind: types.InFrame}}, false},
+		{"of a type that is not known", nil, []*types.Type{nil}, []types.Entry{stack(0)}, false},
+	} {
+		f := types.Function{Result: test.result}
+		for _, p := range test.of {
+			f.Parameters = append(f.Parameters, types.Parameter{Type: p})
+		}
+		if got := ofConvention(&f, test.entries); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
 // FuzzSpills follows any code.
 func FuzzSpills(f *testing.F) {
 	f.Add([]byte("\x55\x89\xe5\xdd\x45\x08\xdd\x5d\xf0\x0f\x10\x45\x08"))
