@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,58 @@ func compileClangCL(t *testing.T, source, level string) string {
 	libraries := "/usr/" + mingw + "/lib/lib"
 	build(t, dir, append(link, libraries+"kernel32.a", libraries+"msvcrt.a", libraries+"mingwex.a", libraries+"msvcrt.a", libgcc))
 	return filepath.Join(dir, "program.exe")
+}
+
+// clangCLRecorder builds the recorder with clang-cl beside a program that compileClangCL has built: with its hooks in assembly.
+func clangCLRecorder(t *testing.T, dir string) {
+	t.Helper()
+	const mingw = "/usr/x86_64-w64-mingw32/"
+	resources, err := exec.Command(findCompiler("clang"), "-print-resource-dir").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob("../../recorder/src/*.c")
+	if err != nil || len(sources) == 0 {
+		t.Fatal(err)
+	}
+	for _, hooks := range []string{"cyg_windows", "fentry_windows", "penter_gnu"} {
+		sources = append(sources, "../../recorder/src/hooks_"+hooks+".S")
+	}
+	for i := range sources {
+		if sources[i], err = filepath.Abs(sources[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	include, err := filepath.Abs("../../recorder/include")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := filepath.Join(dir, "recorder")
+	if err := os.Mkdir(objects, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(objects, "runtime.c"), []byte("int _fltused;\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	build(t, objects, slices.Concat([]string{findCompiler("clang-cl"), "--target=x86_64-pc-windows-msvc", "-nostdinc", "/clang:-isystem", "/clang:" + strings.TrimSpace(string(resources)) + "/include",
+		"/clang:-isystem", "/clang:" + mingw + "include", "/clang:-fgnuc-version=12.2.0", "/D__USE_MINGW_ANSI_STDIO=0", "/O2", "/GS-", "/Gs100000", "/GR-", "/W4", "-Werror", "/I" + include,
+		"/DLOGREC_BUILD_SHARED", "/DLOGREC_ASSEMBLED", "/c", "/Fo./", "--", "runtime.c"}, sources))
+	made, err := filepath.Glob(filepath.Join(objects, "*.obj"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	build(t, dir, slices.Concat([]string{findCompiler("lld-link"), "/nologo", "/nodefaultlib", "/machine:x64", "/dll", "/entry:DllMain"}, made,
+		[]string{mingw + "lib/libkernel32.a", mingw + "lib/libmsvcrt.a", "/out:logrec.dll"}))
+}
+
+// TestRecorderClangCL records a program of clang-cl with a recorder of clang-cl, which lies beside it: it takes what that of MinGW
+// takes.
+func TestRecorderClangCL(t *testing.T) {
+	const hooks = "/O2 -finstrument-functions"
+	program := compileClangCL(t, "testdata/prototypes.cpp", "/O2 /clang:-finstrument-functions-after-inlining")
+	clangCLRecorder(t, filepath.Dir(program))
+	out, log := recordWine(t, program, slices.Concat(prototypeValues, []string{"./program.exe"})...)
+	checkPrototypes(t, "clang-cl "+hooks, "clang -O2 -finstrument-functions", out, log, false)
 }
 
 // TestPrototypesPDB is TestPrototypes with programs that have a PDB, of which clang-cl's have Microsoft's C++ ABI: exceptions and

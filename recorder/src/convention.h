@@ -8,7 +8,9 @@
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "sysv"
 #define LR_MACHINE "x86-64"
-#elif defined(__x86_64__) && defined(_WIN32) && !defined(_MSC_VER)
+/* LOGREC_ASSEMBLED: of clang-cl, which does not take files in assembly along with those in C: hooks_cyg_windows.S and
+ * hooks_fentry_windows.S are linked as well. */
+#elif defined(__x86_64__) && defined(_WIN32) && (!defined(_MSC_VER) || (defined(__clang__) && defined(LOGREC_ASSEMBLED)))
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "win64"
 #define LR_MACHINE "x86-64"
