@@ -208,7 +208,7 @@ LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t
 #if LR_HAVE_PLANS
 /* by_hook tells whether a hook of -finstrument-functions was called, which sees the registers of the middle
  * of a function. */
-LR_INLINE int by_hook(const struct lr_place *at) { return at->owner > LR_ONE_CALL; }
+LR_INLINE int by_hook(const struct lr_place *at) { return at->owner > LR_BY_HAND; }
 LR_COLD static const struct lr_program *look_up_values(uintptr_t function, const struct lr_place *at, int leave) {
   const struct lr_valued *const f = by_hook(at) ? lr_valued_hook(at->pc, function) : lr_valued_of(function);
   const struct lr_program *const program = !f ? NULL : leave ? &f->leave : &f->enter;

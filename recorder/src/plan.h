@@ -34,7 +34,8 @@ struct lr_plan {
   struct lr_planned *modules;
   uint32_t module_count;
   struct lr_valued *functions, *hooks;
-  struct lr_take *steps; /* of all programs */
+  struct lr_valued *none; /* what functions have that the plan does not name: without steps */
+  struct lr_take *steps;  /* of all programs */
 };
 extern struct lr_plan lr_plan;
 
