@@ -3,7 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"logparser/calls"
@@ -607,28 +609,53 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 	if len(tree.Nodes) == 0 {
 		return &Tree{}, nil
 	}
-	nodes, endKnown := make([]TreeNode, len(tree.Nodes)), s.endKnown()
-	room := make([]*TreeNode, len(tree.Nodes))
+	nodes := s.treeNodes(tree, g)
+	return &Tree{Roots: nodes[0].Children, Calls: nodes[0].Calls, Total: nodes[0].Total, Cut: tree.Folded}, nil
+}
+
+// treeNodes makes the nodes of a tree, which may be many: all processors make some.
+func (s *Session) treeNodes(tree *profile.Tree, g *groups) []TreeNode {
+	nodes, room, endKnown := make([]TreeNode, len(tree.Nodes)), make([]*TreeNode, len(tree.Nodes)), s.endKnown()
 	_, late := s.Ways()
-	for i := range nodes {
-		from, n := &tree.Nodes[i], &nodes[i]
-		if from.Group != profile.NoGroup {
-			n.FunctionRef = g.list[from.Group]
-		}
-		if from.Thread != profile.AllThreads {
-			t := s.threadAt(from.Thread)
-			n.ByThread, n.Thread, n.Process, n.ThreadName = true, t.ID, t.Process, t.Name
-		}
-		n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Running, from.Total, from.Self
-		n.Bound, n.SelfBound = sumBounds(n.Timed, n.Running, endKnown, late)
-		if children := tree.Children(int32(i)); len(children) > 0 {
-			n.Children, room = room[:len(children):len(children)], room[len(children):]
-			for k, c := range children {
-				n.Children[k] = &nodes[c]
+	fill := func(from, to, children int) {
+		for i := from; i < to; i++ {
+			from, n := &tree.Nodes[i], &nodes[i]
+			if from.Group != profile.NoGroup {
+				n.FunctionRef = g.list[from.Group]
+			}
+			if from.Thread != profile.AllThreads {
+				t := s.threadAt(from.Thread)
+				n.ByThread, n.Thread, n.Process, n.ThreadName = true, t.ID, t.Process, t.Name
+			}
+			n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Running, from.Total, from.Self
+			n.Bound, n.SelfBound = sumBounds(n.Timed, n.Running, endKnown, late)
+			if list := tree.Children(int32(i)); len(list) > 0 {
+				n.Children = room[children : children+len(list) : children+len(list)]
+				children += len(list)
+				for k, c := range list {
+					n.Children[k] = &nodes[c]
+				}
 			}
 		}
 	}
-	return &Tree{Roots: nodes[0].Children, Calls: nodes[0].Calls, Total: nodes[0].Total, Cut: tree.Folded}, nil
+	const some = 4096
+	var wg sync.WaitGroup
+	running := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for from, children := 0, 0; from < len(nodes); from += some {
+		to, first := min(from+some, len(nodes)), children
+		for i := from; i < to; i++ {
+			children += len(tree.Children(int32(i)))
+		}
+		running <- struct{}{}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			fill(from, to, first)
+			<-running
+		}()
+	}
+	wg.Wait()
+	return nodes
 }
 
 // defaultNodes is how many nodes a tree has at most if nothing else is asked

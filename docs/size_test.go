@@ -23,7 +23,6 @@ const (
 var longer = map[string]string{
 	"recorder/include/Logger.h":              "it is generated: users copy one file",
 	"parser/trace/decode.go other":           "a decoder: a case for each kind of record",
-	"symbols/dwarf/line.go run":              "a decoder: a case for each opcode of the line program",
 	"symbols/gosym/synthetic_test.go tables": "an encoder: one table after the other, each of which has offsets into the last",
 }
 

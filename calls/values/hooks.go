@@ -1,6 +1,8 @@
 package values
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"logparser/symbols/hooks"
@@ -22,7 +24,43 @@ func (f *Function) AtHooks(code *hooks.Code) {
 		enter = append(enter, *h)
 	}
 	f.Enter = f.takeAt(enter, f.Enter, false)
+	f.keepAt(enter)
 	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
+}
+
+// keepAt has the hook at which a function is entered keep the pointers that the values of Leave follow. The places of these
+// values become the numbers of the pointers, counted from 0 in the order of Hook.Keeps. A value whose pointer is not known at
+// that hook becomes unknown.
+func (f *Function) keepAt(enter []hooks.Hook) {
+	var keeps []string
+	for k := range f.Leave {
+		v := &f.Leave[k]
+		at, follows := strings.CutPrefix(v.Place, "@")
+		if !follows {
+			continue
+		}
+		place := ""
+		if len(enter) > 0 {
+			place = enter[0].Place(at, word, func(_, n int) int { return n })
+		}
+		i := slices.Index(keeps, place)
+		switch {
+		case place == "" || strings.Contains(place, "+") || i < 0 && len(keeps) == maxKept:
+			v.Op, v.Place = Op{}, "-"
+			continue
+		case i < 0:
+			i = len(keeps)
+			keeps = append(keeps, place)
+		}
+		v.Place = "@" + strconv.Itoa(i)
+	}
+	if len(keeps) == 0 {
+		return
+	}
+	if len(f.Hooks) == 0 { // no value of Enter has a place there
+		f.Hooks = []Hook{{RVA: enter[0].RVA, Places: slices.Repeat([]string{"-"}, len(f.Enter))}}
+	}
+	f.Hooks[0].Keeps = keeps
 }
 
 // takeAt chooses those hooks of a list at which the most values have known places, adds them to the function, and returns the
@@ -111,8 +149,13 @@ func copiedAt(h *hooks.Hook, v *Value) (place string) {
 func placeAt(h *hooks.Hook, v *Value) string {
 	size := word
 	switch {
-	case v.Op.Kind == Unknown || strings.HasPrefix(v.Place, "@"):
+	case v.Op.Kind == Unknown:
 		return ""
+	case strings.HasPrefix(v.Place, "@"):
+		if !h.Quiet() {
+			return "" // what is behind the hook may still write to what the pointer leads to
+		}
+		return v.Place
 	case v.Op.Kind == Direct:
 		size = v.Op.Size
 	case !h.Quiet():

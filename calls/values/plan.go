@@ -74,6 +74,9 @@ type Hook struct {
 	Leaves bool
 	// Places are the places of the values at this hook. They replace Value.Place.
 	Places []string
+	// Keeps are the places of pointers that a hook where the function is entered keeps for those where it returns. There a
+	// Place "@N" is what the pointer N of these leads to then, counted from 0.
+	Keeps []string
 }
 
 // values returns the values that a hook takes.

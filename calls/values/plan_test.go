@@ -45,6 +45,14 @@ function 1d00 40 app::lost(long)
 enter - unknown 8 n
 hook 1d20
 leave r12 value 8 8 return
+function 1e00 40 app::outs(long*, char*)
+hook 1e12
+keep rbx
+keep rsp:24
+enter rbx value 8 1 n
+hook 1e30
+leave @0 memory 0 8 8 n@leave
+leave @1 text 64 7 s@leave
 module other.dll
 identity pdb 0123ABCD456789AB0CDEF012345678912
 `
@@ -66,6 +74,9 @@ func TestPlanText(t *testing.T) {
 	if f := m.Function(0x1c00); len(f.Enter) != 2 || len(f.Leave) != 1 || len(f.Hooks) != 3 || f.Hooks[2].Places[0] != "rbp:-24" {
 		t.Errorf("what is taken at hooks is %+v", f)
 	}
+	if f := m.Function(0x1e00); len(f.Hooks) != 2 || strings.Join(f.Hooks[0].Keeps, " ") != "rbx rsp:24" || strings.Join(f.Hooks[1].Places, " ") != "@0 @1" {
+		t.Errorf("what is kept at hooks is %+v", f)
+	}
 	for rva, want := range map[uint64]string{0x1a3f: "", 0x1a40: "app::Shape::area(int, int)", 0x1abf: "app::Shape::area(int, int)", 0x1ac0: "", 0x1b0f: "app::name(std::string const&)", 0x1b10: ""} {
 		got := ""
 		if f := m.Function(rva); f != nil {
@@ -80,6 +91,7 @@ func TestPlanText(t *testing.T) {
 // TestPlanErrors reads texts that are not plans.
 func TestPlanErrors(t *testing.T) {
 	const head = "lpvalues 1\nmachine x86-64\nabi sysv\n"
+	const hooked = head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nhook 18\n"
 	for _, test := range []struct{ text, want string }{
 		{"", `values plan: the first line is not "lpvalues 1"`},
 		{"lpvalues 2\n", `values plan: line 1: the first line is not "lpvalues 1"`},
@@ -99,6 +111,16 @@ func TestPlanErrors(t *testing.T) {
 		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nhook 18\nenter rbx value 4 1 a\nleave rbx value 4 1 return\n", "values plan: line 9: this line cannot stand here"},
 		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nhook 18\nleave rbx value 4 1 return\nhook 19\nleave rbx value 8 1 return\nhook 20\n", "values plan: line 11: the hooks of a function do not take the same"},
 		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nenter - unknown 1 a\nhook 18\nenter rbx value 4 1 a\n", "values plan: the hooks of a function do not take the same"},
+		{hooked + "keep\n", "values plan: line 8: not a word that is known here"},
+		{hooked + "keep rdi+rsi\n", "values plan: line 8: not a word that is known here"},
+		{hooked + "keep =1\n", "values plan: line 8: not a word that is known here"},
+		{hooked + strings.Repeat("keep rdi\n", maxKept+1), "values plan: line 15: more than a plan can have"},
+		{hooked + "leave @0 memory 0 4 1 n@leave\n", "values plan: line 8: this line cannot stand here"},
+		{hooked + "keep rdi\nleave @0 memory 0 4 1 n@leave\n", "values plan: line 9: this line cannot stand here"},
+		{hooked + "keep rdi\nhook 19\nleave @1 memory 0 4 1 n@leave\n", "values plan: line 10: this line cannot stand here"},
+		{hooked + "keep rdi\nhook 19\nleave @0 memory 0 4 1 n@leave\nkeep rdi\n", "values plan: line 11: this line cannot stand here"},
+		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nkeep rdi\n", "values plan: line 7: this line cannot stand here"},
+		{head + "keep rdi\n", "values plan: line 4: this line cannot stand here"},
 		{head + "module a\nidentity build-id xyz\n", "values plan: line 5: a number is missing, or is none that can be"},
 	} {
 		if _, err := Read(strings.NewReader(test.text)); err == nil || err.Error() != test.want {

@@ -97,6 +97,8 @@ func (in *planReader) line(text string) error {
 		return in.function(&f)
 	case "hook":
 		return in.hookLine(&f)
+	case "keep":
+		return in.keep(&f)
 	case "enter", "leave":
 		return in.value(word, &f)
 	}
@@ -310,6 +312,36 @@ func (in *planReader) hookLine(f *fields) error {
 	return nil
 }
 
+// keep reads the line of a pointer that a hook keeps.
+func (in *planReader) keep(f *fields) error {
+	m, err := in.module()
+	if err != nil {
+		return err
+	}
+	if !in.hooked {
+		return errOrder
+	}
+	function := &m.Functions[len(m.Functions)-1]
+	h := &function.Hooks[len(function.Hooks)-1]
+	place := f.word()
+	switch {
+	case h.Leaves:
+		return errOrder
+	case place == "" || strings.ContainsAny(place, "@+="):
+		return errWord
+	case len(h.Keeps) == maxKept:
+		return errMany
+	}
+	h.Keeps = append(h.Keeps, place)
+	return nil
+}
+
+// kept reports whether a hook of a function before its last one keeps the pointer that a place of a leave follows.
+func (f *Function) kept(place string) bool {
+	n, err := strconv.ParseUint(place, 10, 8)
+	return err == nil && slices.ContainsFunc(f.Hooks, func(h Hook) bool { return n < uint64(len(h.Keeps)) })
+}
+
 // endHook is called behind the last line of a hook. All hooks of a function that take arguments must take the same ones, and so
 // must those that take results, because a record does not say which hook wrote it.
 func (in *planReader) endHook() error {
@@ -368,7 +400,10 @@ func (in *planReader) value(end string, f *fields) error {
 		if len(in.hook) == 0 {
 			h.Leaves = end == "leave"
 		}
-		if h.Leaves != (end == "leave") {
+		if h.Leaves != (end == "leave") || h.Leaves && len(h.Keeps) > 0 {
+			return errOrder
+		}
+		if at, follows := strings.CutPrefix(v.Place, "@"); follows && (!h.Leaves || !function.kept(at)) {
 			return errOrder
 		}
 		h.Places = append(h.Places, v.Place)

@@ -28,6 +28,9 @@ var (
 
 const vectorRegisters = 8
 
+// sysvArguments are the registers of arguments in their order, by their numbers in DWARF.
+var sysvArguments = [2][]int{{5, 4, 1, 2, 8, 9}, {17, 18, 19, 20, 21, 22, 23, 24}}
+
 // merge returns the class of eight bytes that contain parts of two classes.
 func merge(a, b class) class {
 	switch {
@@ -151,9 +154,11 @@ type sysv struct {
 	lost bool
 	// shifted says that it is not known how many registers for integers were taken before.
 	shifted bool
+	told
 }
 
 func (s *sysv) begin(f *types.Function) {
+	s.told = toldOf(f, sysvArguments)
 	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
 	s.shifted = f.Leading < 0
 	if hidden(f.Result) {
@@ -195,6 +200,9 @@ func (s *stackPlaces) onStack(size, align int) string {
 }
 
 func (s *sysv) place(t *types.Type) (place string, pointed bool) {
+	if place, pointed, told := s.next(t); told {
+		return place, pointed
+	}
 	if s.lost {
 		return "", false
 	}

@@ -15,6 +15,9 @@ var (
 	win64Vectors  = [...]string{"xmm0", "xmm1", "xmm2", "xmm3"}
 )
 
+// win64Arguments are the registers of arguments in their order, by their numbers in DWARF.
+var win64Arguments = [2][]int{dwarfIntegers[:], {17, 18, 19, 20}}
+
 // dwarfIntegers and dwarfVectors are the numbers of these registers in DWARF. Those of vector registers follow each other.
 var dwarfIntegers = [...]int{2, 1, 8, 9}
 
@@ -47,9 +50,11 @@ type win64 struct {
 	// behind the object, not before it.
 	parameters   []types.Parameter
 	free, behind bool
+	told
 }
 
 func (s *win64) begin(f *types.Function) {
+	s.told = toldOf(f, win64Arguments)
 	s.lost, s.free, s.parameters = f.Altered || f.Leading < 0, f.Free, f.Parameters
 	s.position = max(f.Leading, 0)
 	if f.Result == nil {
@@ -79,6 +84,9 @@ func hiddenWin64(t *types.Type) (is, known bool) {
 }
 
 func (s *win64) place(t *types.Type) (place string, pointed bool) {
+	if place, pointed, told := s.next(t); told {
+		return place, pointed
+	}
 	i := s.position
 	s.position++
 	if s.behind {

@@ -56,6 +56,9 @@ func Write(w io.Writer, p *Plan) error {
 				if h.Leaves {
 					end = "leave"
 				}
+				for _, place := range h.Keeps {
+					fmt.Fprintf(out.w, "keep %s\n", place)
+				}
 				out.values(end, f.values(h))
 			}
 		}

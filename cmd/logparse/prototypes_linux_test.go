@@ -348,6 +348,83 @@ func checkStrings(t *testing.T, command []string) {
 	}
 }
 
+// TestClones holds what is shown of functions that gcc made of others against what their callers say: nothing is wrong. It is
+// not said what they return, because that may be left out as well.
+func TestClones(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	for _, build := range []struct {
+		options string
+		least   int // how many values are known
+	}{
+		{"-O2", 60}, {"-O3", 55}, {"-O2 -gdwarf-4", 60}, {"-O2 -fcf-protection", 60}, {"-O2 -finstrument-functions", 90}, {"-O2 -fno-pie -no-pie", 60},
+		// Without these it is not known of which state of a variable a place is.
+		{"-O2 -gno-statement-frontiers", 0}, {"-O2 -gno-variable-location-views", 0}, {"-O2 -gno-record-gcc-switches", 0}, {"-O2 -fno-var-tracking-assignments", 0},
+	} {
+		t.Run(build.options, func(t *testing.T) {
+			if findCompiler("g++") == "" {
+				t.Skip("there is no g++")
+			}
+			program := compileHooked(t, "testdata/clones.cpp", append([]string{"g++", "-minstrument-return=call"}, strings.Fields(build.options)...))
+			out, err := recordProcess(t, program, "--values", "app::*", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil {
+				t.Fatalf("%v: %q", err, out)
+			}
+			told := toldCalls(t, string(out))
+			names := make(map[string]bool)
+			for _, call := range told {
+				names[call.function] = true
+			}
+			shown := shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names)
+			for i := range shown {
+				shown[i].values = slices.DeleteFunc(shown[i].values, func(v [2]string) bool { return v[0] == rows.Result })
+			}
+			cells, known, all := compareCalls(t, told, shown)
+			t.Logf("%d of %d values of %d calls are known: %v", known, all, len(told), cells)
+			if known < build.least || build.least == 0 && known > 0 {
+				t.Errorf("%d of %d values are known, want %d", known, all, build.least)
+			}
+		})
+	}
+}
+
+// TestOutsOfCalls reads what arguments lead to when calls return that lie within each other, that end by exceptions, and whose
+// memory is gone by then.
+func TestOutsOfCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	for _, command := range [][]string{
+		{"g++", "-O0", "-finstrument-functions"}, {"g++", "-O2", "-finstrument-functions"}, {"g++", "-O2", "-minstrument-return=call"},
+		{"clang++", "-O0", "-finstrument-functions-after-inlining"}, {"clang++", "-O2", "-finstrument-functions-after-inlining"},
+	} {
+		t.Run(strings.Join(command, " "), func(t *testing.T) {
+			compiler := findCompiler(command[0])
+			if compiler == "" {
+				t.Skip("there is no " + command[0])
+			}
+			program := compileHooked(t, "testdata/outs.cpp", append([]string{compiler}, command[1:]...))
+			out, err := recordProcess(t, program, "--values", "app::*@*,*@leave", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil {
+				t.Fatalf("%v: %q", err, out)
+			}
+			told := toldCalls(t, string(out))
+			names := make(map[string]bool)
+			for _, call := range told {
+				names[call.function] = true
+			}
+			cells, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+			t.Logf("%d of %d values of %d calls are known", known, all, len(told))
+			for function, cell := range cells {
+				if cell != "all" {
+					t.Errorf("of %s: %s", function, cell)
+				}
+			}
+		})
+	}
+}
+
 // findCompiler returns a compiler by its name, or by its name with the version of one that is installed.
 func findCompiler(name string) string {
 	for _, suffix := range []string{"", "-19", "-18", "-17", "-16", "-15", "-14"} {

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -48,7 +49,9 @@ callers below it. Calls that are not among the rows chosen count in no line.
 					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: the tree has too many branches; %d calls are shown as (others)\n", tree.Cut)
 				}
 				empty := len(tree.Roots) == 0
-				tree.Roots = pruned(tree.Roots, int64(percent/100*float64(tree.Total)), cmp.Or(depth, -1))
+				if percent > 0 || depth > 0 {
+					tree.Roots = pruned(tree.Roots, int64(percent/100*float64(tree.Total)), cmp.Or(depth, -1))
+				}
 				if !empty && len(tree.Roots) == 0 {
 					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: no function took %g %% of the time\n", percent)
 				}
@@ -101,40 +104,95 @@ func appendBounded(b rows.Bound, ns int64, digits int) []byte {
 	return rows.AppendDuration(rows.AppendBound(nil, b, ns), ns, digits)
 }
 
+// A treeLine is a node and how many lie above it.
+type treeLine struct {
+	node  *app.TreeNode
+	level int
+}
+
+// printedLines is how many lines of a tree are made into text at a time.
+const printedLines = 2048
+
+// printTree writes a tree, a line a node. A tree may have 200,000 of them, whose texts take as long to make as the tree itself: all
+// processors make some, and no more than a few pieces are in memory.
 func printTree(w io.Writer, tree *app.Tree, digits int) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(out, "%12s %6s %12s %12s  %s\n", "total", "%", "self", "calls", "function")
-	var line, cell []byte
+	var lines []treeLine
 	tree.Walk(func(n *app.TreeNode, path []*app.TreeNode) bool {
-		share := 0.0
-		if tree.Total > 0 {
-			share = 100 * float64(n.Total) / float64(tree.Total)
-		}
-		line = line[:0]
-		column := func(text []byte, width int) {
-			for i := utf8.RuneCount(text); i < width; i++ {
-				line = append(line, ' ')
-			}
-			line = append(line, text...)
-		}
-		cell = rows.AppendDuration(rows.AppendBound(cell[:0], n.Bound, n.Total), n.Total, digits)
-		column(cell, 12)
-		cell = strconv.AppendFloat(cell[:0], share, 'f', 2, 64)
-		line = append(line, ' ')
-		column(cell, 6)
-		cell = rows.AppendDuration(rows.AppendBound(cell[:0], n.SelfBound, n.Self), n.Self, digits)
-		line = append(line, ' ')
-		column(cell, 12)
-		cell = strconv.AppendInt(cell[:0], n.Calls, 10)
-		line = append(line, ' ')
-		column(cell, 12)
-		line = append(line, "  "...)
-		for range path {
-			line = append(line, "  "...)
-		}
-		line = append(append(append(line, rows.Visible(n.Label())...), stillRunning(n.Running)...), '\n')
-		out.Write(line)
+		lines = append(lines, treeLine{n, len(path)})
 		return true
 	})
-	return out.Flush()
+	if _, err := fmt.Fprintf(w, "%12s %6s %12s %12s  %s\n", "total", "%", "self", "calls", "function"); err != nil {
+		return err
+	}
+	type piece struct {
+		text []byte
+		done chan struct{}
+	}
+	ahead := make(chan *piece, 2*runtime.GOMAXPROCS(0))
+	free := make(chan []byte, cap(ahead)+2)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer close(ahead)
+		running := make(chan struct{}, runtime.GOMAXPROCS(0))
+		for some := range slices.Chunk(lines, printedLines) {
+			p := &piece{done: make(chan struct{})}
+			select {
+			case ahead <- p:
+			case <-stop:
+				return
+			}
+			select {
+			case p.text = <-free:
+			default:
+			}
+			running <- struct{}{}
+			go func() {
+				defer close(p.done)
+				for i := range some {
+					p.text = some[i].append(p.text, tree, digits)
+				}
+				<-running
+			}()
+		}
+	}()
+	for p := range ahead {
+		<-p.done
+		if _, err := w.Write(p.text); err != nil {
+			return err
+		}
+		free <- p.text[:0]
+	}
+	return nil
+}
+
+// append appends the line's text.
+func (l *treeLine) append(line []byte, tree *app.Tree, digits int) []byte {
+	n := l.node
+	share := 0.0
+	if tree.Total > 0 {
+		share = 100 * float64(n.Total) / float64(tree.Total)
+	}
+	var memory [64]byte
+	cell := rows.AppendDuration(rows.AppendBound(memory[:0], n.Bound, n.Total), n.Total, digits)
+	line = append(appendRight(line, cell, 12), ' ')
+	cell = strconv.AppendFloat(memory[:0], share, 'f', 2, 64)
+	line = append(appendRight(line, cell, 6), ' ')
+	cell = rows.AppendDuration(rows.AppendBound(memory[:0], n.SelfBound, n.Self), n.Self, digits)
+	line = append(appendRight(line, cell, 12), ' ')
+	cell = strconv.AppendInt(memory[:0], n.Calls, 10)
+	line = append(appendRight(line, cell, 12), "  "...)
+	for range l.level {
+		line = append(line, "  "...)
+	}
+	return append(append(append(line, rows.Visible(n.Label())...), stillRunning(n.Running)...), '\n')
+}
+
+// appendRight appends a text that is at the right of a column.
+func appendRight(line, text []byte, width int) []byte {
+	const blanks = "                "
+	if n := utf8.RuneCount(text); n < width {
+		line = append(line, blanks[:width-n]...)
+	}
+	return append(line, text...)
 }

@@ -26,6 +26,11 @@ type wanted struct {
 	// all calls are given, because a sample has shown that many are wanted.
 	seen, found int
 	all         int64
+	// skimFrom is where in the file skim may be tried again. skimmed counts the events that it went over, and tried all of those
+	// which shallow did. deep says that these were too few.
+	skimFrom       int64
+	skimmed, tried int64
+	deep           bool
 }
 
 // Limit implements [parser.CallReader].
@@ -49,7 +54,7 @@ const (
 var wantedSample = 1 << 10
 
 // begin begins a part.
-func (w *wanted) begin() { w.callers, w.seen, w.found, w.all = -1, 0, 0, 0 }
+func (w *wanted) begin() { *w = wanted{CallLimits: w.CallLimits, limited: w.limited, callers: -1} }
 
 // given notes that a call was given; frames is the length of the stack then.
 func (w *wanted) given(frames int) {
@@ -68,6 +73,16 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	// If no bits are lost by shifting times to the left first, the high word of the product is the time in nanoseconds.
 	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
+	if w.limited && w.Deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
+		if n, stopped = r.shallow(&s, calls); n > 0 {
+			w.given(len(r.frames))
+		}
+		if w.tried += r.d.ordinal - before; w.tried >= int64(2*wantedSample) {
+			w.deep = w.skimmed*2 < w.tried
+			w.skimmed, w.tried = 0, 0
+		}
+		return n, stopped
+	}
 	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted || !high {
 		if n, stopped = r.shorts(&s, calls); n > 0 {
 			w.given(len(r.frames))
@@ -88,6 +103,12 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		w.seen, w.found = 0, 0
 	}
 	return n, stopped
+}
+
+// broken reports whether the chunk cannot be read to its end.
+func (d *decoder) broken() bool {
+	_, broken := slices.BinarySearch(d.s.broken, int32(d.chunk))
+	return broken
 }
 
 // sparseFrames are open calls, in columns. Element 0 stands for no call.

@@ -8,6 +8,7 @@
  * (thread.c), a new way in (process.c), room for stacks (stacks.c), or the decision of the lists on an
  * address (lists.c). */
 
+#include "plan.h"
 #include "values.h"
 
 /* lr_put_time writes TIME if delta is larger than most, so that the rest of delta fits. It returns the
@@ -209,8 +210,14 @@ LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t
 /* by_hook tells whether a hook of -finstrument-functions was called, which sees the registers of the middle
  * of a function. */
 LR_INLINE int by_hook(const struct lr_place *at) { return at->owner > LR_BY_HAND; }
+LR_INLINE const struct lr_valued *valued_of(uintptr_t function, const struct lr_place *at) {
+  if (!by_hook(at)) return lr_valued_of(function);
+  /* A function that ends by a jump to the hook has it return to its caller. In the plan such a hook has the address behind
+   * the function's first byte, to which no call returns. */
+  return lr_valued_hook(at->pc == at->site ? function + 1 : at->pc, function);
+}
 LR_COLD static const struct lr_program *look_up_values(uintptr_t function, const struct lr_place *at, int leave) {
-  const struct lr_valued *const f = by_hook(at) ? lr_valued_hook(at->pc, function) : lr_valued_of(function);
+  const struct lr_valued *const f = valued_of(function, at);
   const struct lr_program *const program = !f ? NULL : leave ? &f->leave : &f->enter;
   return program && program->count ? program : NULL;
 }
@@ -231,7 +238,7 @@ LR_INLINE uint8_t *take_results(uint8_t *p, const struct lr_program *program, co
 }
 /* look_up_kept keeps the pointers that the leave of the innermost call will need. */
 LR_COLD static void look_up_kept(struct lr_level *v, uintptr_t function, const struct lr_place *at) {
-  const struct lr_valued *const f = lr_valued_of(function);
+  const struct lr_valued *const f = valued_of(function, at);
   if (!f || !f->keeps) return;
   if (!v->kept) {
     struct plat_saved saved;
@@ -239,10 +246,10 @@ LR_COLD static void look_up_kept(struct lr_level *v, uintptr_t function, const s
     v->kept = plat_pages(v->stack_size / sizeof *v->stack * sizeof *v->kept, 0);
     plat_slow_end(&saved);
   }
-  lr_keep(v, f, at->registers, at->frame);
+  lr_keep(v, f, at->registers, stack_of(at));
 }
 LR_INLINE void keep_pointers(struct lr_level *v, uintptr_t function, const struct lr_place *at) {
-  if (LR_UNLIKELY(at->registers != NULL) && !by_hook(at)) look_up_kept(v, function, at);
+  if (LR_UNLIKELY(at->registers != NULL) && (!by_hook(at) || lr_plan.hooks_keep)) look_up_kept(v, function, at);
 }
 #else
 struct lr_program;

@@ -36,6 +36,7 @@ struct lr_plan {
   struct lr_valued *functions, *hooks;
   struct lr_valued *none; /* what functions have that the plan does not name: without steps */
   struct lr_take *steps;  /* of all programs */
+  int hooks_keep;         /* 1: there are hooks of -finstrument-functions that keep pointers */
 };
 extern struct lr_plan lr_plan;
 

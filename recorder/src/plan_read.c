@@ -33,6 +33,7 @@ struct reading {
   uint32_t leaving;  /* steps in leave_steps */
   uint32_t keeps;    /* pointers that are kept for the leave */
   int32_t keep[LR_MOST_KEPT];
+  uint32_t kept_at_hooks; /* the most that a hook of the function keeps, of those before this line */
 };
 /* The steps of a function's leave until its end is reached: its lines of enter and leave may alternate, but the steps of a
  * program lie side by side. */
@@ -141,6 +142,34 @@ LR_OWN static void add_parts(struct reading *r, int leave, struct lr_take *s, co
   if (size) wrong(r, too_small);
 }
 
+/* read_keep reads a place of a pointer that a hook where a function is entered keeps for those where it is left. They count
+ * the lines. */
+LR_OWN static void read_keep(struct reading *r) {
+  if (!r->in_hook || r->values[1]) return wrong(r, not_here);
+  if (r->keeps == LR_MOST_KEPT) return wrong(r, too_many);
+  struct part parts[MOST_PARTS];
+  const unsigned n = lr_plan_place(next_word(r), 0, 1, parts, &r->wrong);
+  if (r->wrong) return;
+  if (n != 1 || parts[0].is_constant) return wrong(r, lr_not_a_place);
+  r->keep[r->keeps++] = parts[0].source;
+  if (r->keeps > r->kept_at_hooks) r->kept_at_hooks = r->keeps;
+  lr_plan.hooks_keep = 1;
+}
+
+/* kept_source returns the index of the pointer that a value of a leave follows, which was kept at the enter: the
+ * function keeps the pointer at a place, its hooks keep those that the lines "keep" have. */
+LR_OWN static int32_t kept_source(struct reading *r, struct token at) {
+  if (r->in_hook) {
+    const uint64_t index = number_of(r, at, 10, 0, LR_MOST_KEPT);
+    if (index >= r->kept_at_hooks) wrong(r, lr_not_a_place);
+    return (int32_t)index;
+  }
+  struct part parts[MOST_PARTS];
+  const unsigned n = lr_plan_place(at, 0, 0, parts, &r->wrong);
+  if (n > 1) wrong(r, lr_not_a_place);
+  return r->wrong ? 0 : keep_pointer(r, parts[0].source);
+}
+
 /* value reads what is taken: PLACE OPERATION TYPE NAME. */
 LR_OWN static void value(struct reading *r, int leave) {
   if (!r->in_function) return wrong(r, not_here);
@@ -156,13 +185,15 @@ LR_OWN static void value(struct reading *r, int leave) {
   const uint32_t most = operation(r, op, &s, &size);
   next_number(r, 10, 1, UINT32_MAX); /* its type */
   if (!most) return;
-  struct part parts[MOST_PARTS];
-  const unsigned n = lr_plan_place(at, leave && !kept, r->in_hook, parts, &r->wrong);
-  if (r->wrong) return;
   const int pointer = s.op != LR_TAKE_PART;
-  int no_pointer = 0;
-  for (unsigned i = 0; i < n; i++) no_pointer |= parts[i].is_st0 || parts[i].is_constant;
-  if ((pointer && no_pointer) || (kept && (!pointer || n > 1 || r->in_hook))) return wrong(r, lr_not_a_place);
+  struct part parts[MOST_PARTS];
+  unsigned n = 0;
+  int no_pointer = kept && !pointer;
+  if (kept) s.source = kept_source(r, at);
+  else n = lr_plan_place(at, leave, r->in_hook, parts, &r->wrong);
+  if (r->wrong) return;
+  for (unsigned i = 0; i < n; i++) no_pointer |= pointer && (parts[i].is_st0 || parts[i].is_constant);
+  if (no_pointer) return wrong(r, lr_not_a_place);
   /* A value for which there is no room is left out, and so are all behind it, so that a reader knows where the record ends.
    * A value of one byte always has room: the reader could not tell that it is missing from a record that ends with padding. */
   if (r->full[leave] || (most > 1 && r->bytes[leave] + most > LR_MOST_VALUES)) {
@@ -173,8 +204,8 @@ LR_OWN static void value(struct reading *r, int leave) {
   s.size = (uint16_t)size;
   s.begins = 1;
   if (!pointer) return add_parts(r, leave, &s, parts, n, size);
-  s.source = kept ? keep_pointer(r, parts[0].source) : parts[0].source;
   s.kept = kept & 1;
+  if (!kept) s.source = parts[0].source;
   if (!kept && s.op == LR_TAKE_VIEW_AT && !s.at && (n > 1 || parts[0].size > sizeof(uintptr_t))) {
     /* The view itself is in the place: its two words. */
     s.op = LR_TAKE_VIEW;
@@ -267,6 +298,7 @@ LR_OWN static void read_function(struct reading *r) {
   }
   r->functions++;
   r->function = rva;
+  r->kept_at_hooks = 0;
   r->in_function = 1;
 }
 
@@ -354,6 +386,7 @@ LR_OWN static void read_line(struct reading *r) {
   if (is(word, "leave")) return value(r, 1);
   if (is(word, "function")) return read_function(r);
   if (is(word, "hook")) return read_hook(r);
+  if (is(word, "keep")) return read_keep(r);
   /* What values mean is for readers. */
   if (is(word, "type") || is(word, "member") || is(word, "enumerator")) return;
   if (is(word, "module")) return read_module(r);

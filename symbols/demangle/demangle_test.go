@@ -161,6 +161,8 @@ func TestItaniumDirect(t *testing.T) {
 		"_ZN1AIPK1BRKS1_OS1_PPS1_E1fES5_", "_ZN1AI1BIS0_IiEES2_E1fEv", "_ZN1AI1BIiES1_S2_E1fEv", "_ZN1A1BC1Ev", "_ZNSaIcEC2Ev",
 		"_Z3fooB5cxx11v", "_ZN3fooB5cxx11Ev", "_ZN3fooB5cxx11B1xC1Ev", "_ZN3fooB5cxx11IDnDuEEvv", "_ZN1AIDiDsDuDnE1fEv",
 		"_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_", "_ZN1AcvbEv", "_ZN1AIRRiE1fEv", "_ZN1AnwEm", "_ZN1AplIjEES_T_", "_ZN1AIFivEE1fEv",
+		"_ZN1AIK3FooRKS1_E1fEv", "_ZN1A1fIKcEEvRKT_RKcPKS1_", "_ZN1A1fIRKcEEvOKT_", "_ZN1AIDaDcE1fEv", "_ZThn16_N3app1A1fEv", "_ZTv0_n24_N3app1AD1Ev", "_ZThn8_N3app1BB5cxx11Ev",
+		nested(40, "i"), nested(100, "PKc"),
 	} {
 		direct, ok := itaniumDirect(name)
 		tree, err := itaniumTree(name)
@@ -175,7 +177,8 @@ func TestItaniumDirect(t *testing.T) {
 		t.Errorf("%d names are left to the package", left)
 	}
 	for _, name := range []string{
-		"_Z", "_ZNSs6appendEPKc", "_ZN3appC1", "_ZN1AIK3FooRKS1_E1fEv", "_ZN1AIKKiE1fEv", "_ZNStI1AE1fEv", "_Z3fooBx",
+		"_Z", "_ZNSs6appendEPKc", "_ZN3appC1", "_ZTh", "_ZTh16_", "_ZThn_N3app1A1fEv", "_ZTh9999999999_N3app1A1fEv", "_ZTvn16_N3app1A1fEv", "_ZTch0_h0_N3app1A1fEv", "_ZTI1A", nested(200, "i"),
+		"_ZN1AI7B constKS1_E1fEv", "_ZN1AIKKiE1fEv", "_ZNStI1AE1fEv", "_Z3fooBx",
 		"_ZNC1Ev", "_ZNE", "_ZN3app", "_ZN9app3fooEv", "_ZN4core3fmt17h0123456789abcdefE", "_ZN99999999999999999999999appEv",
 		"_ZN1AIT_E1fEv", "_ZN1AIFiPivEE1fEv", "_ZN1AIPPFivEE1fEv", "_ZN1AIA3_iE1fEv", "_ZN1AIM1BiE1fEv", "_ZN1AIXadL_Z1fvEEE1fEv", "_ZN1AIS9_E1fEv",
 		"_ZN1Acv1BEv", "_ZZ1fvE1x", "_ZTV1A", "_ZN1AIPRiE1fEv", "_ZNS_1fEv", "_ZN1AI",
@@ -184,6 +187,11 @@ func TestItaniumDirect(t *testing.T) {
 			t.Errorf("%s: written directly as %q", name, direct)
 		}
 	}
+}
+
+// nested returns the name of a method of a template whose argument is the same template, and so on, a number of times.
+func nested(depth int, inner string) string {
+	return "_ZN1A" + strings.Repeat("I1B", depth) + "I" + inner + strings.Repeat("E", depth+1) + "1fEv"
 }
 
 // TestForms holds the two forms made in one reading against each alone.
@@ -196,8 +204,10 @@ func TestForms(t *testing.T) {
 		"_ZN3app4makeIiJcRlOhEEET_PS1_DpRKT0_", "_ZN1AplIjEES_T_", "_ZN1AlsIjEERS_T_", "_ZN1AcvbEv", "_ZNSaIcEC2Ev",
 		"_ZN1A1fIiEEvRKNT_5InnerE", "_ZNKSt6vectorIN3app5ShapeESaIS1_EE4sizeEv", "_ZN1A1fIPKcRS2_EEvT_T0_S4_",
 		"_ZN1A1fEPFvvE", "_ZNKSt8functionIFviEEclEi", "_ZN1A1gEPFvPKczEPFS2_vERFivES6_", "_ZN1A1fIPFvvEEEvT_S3_",
+		"_ZThn16_N3app1A1fEv", "_ZThn16_NK3app1A1fEi", "_ZTv0_n24_N3app1AD1Ev", "_ZTv0_n24_N3app1A1gIiEET_S1_", "_ZThn8_N3app1cE",
+		"_ZN1A1fIKcEEvRKT_RKc", "_ZN1A1fIiEEDaT_", nested(60, "i"),
 		// These the package reads.
-		"_ZN3fooB5cxx11Ev", "_ZZ3fooiENKUlvE_clEv", "_ZN1A1fEPPFvvE", "_ZN1A1hIiEEPFvvET_", "_ZThn16_N3app1A1fEv", "_ZTVN3app1AE",
+		"_ZN3fooB5cxx11Ev", "_ZZ3fooiENKUlvE_clEv", "_ZN1A1fEPPFvvE", "_ZN1A1hIiEEPFvvET_", "_ZTch0_h0_N3app1A1fEv", "_ZTVN3app1AE",
 		"_Z3foov.cold", "_ZN3app1fEv.isra.0", "_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "_RNvCs15kBYyAo9fc_7mycrate7example",
 		// These have other schemes, or none.
 		"_Z3foov@plt", "_Z3foov@@VERS_1", "?f@S@@QEBAHH@Z", "main", "_foo@12", "__imp__ZN3app1fEv", "_ZN3app", "",
@@ -210,7 +220,7 @@ func TestForms(t *testing.T) {
 			direct++
 		}
 	}
-	if direct < 20 {
+	if direct < 28 {
 		t.Errorf("only %d signatures were written directly", direct)
 	}
 }

@@ -69,6 +69,7 @@ func FuzzItaniumDirect(f *testing.F) {
 		"_ZNKO3app5Shape4takeEOS0_", "_ZN1AlsIjEERS_T_", "_ZN1AcvbEv", "_ZN3app3BoxI3FooEC1IS1_EERKT_", "_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_", "_ZN1A1BIN1CEE1fEv",
 		"_ZNSt4pairIiiEC1IRA14_KcRA2_PiLb1EEEOT_OT0_", "_ZN1A1fIJRA8_KcOA3_iEEEiDpOT_PA4_c", "_ZN1A1fIRA8_cEET_v",
 		"_Z1fR9A (&) [1]", "_Z1fO1&", "_ZN1A1fIPFRA2_iOA3_cEEEvT_",
+		"_ZN1A1fIKcEEvRKT_RKcPKS1_", "_Z1fK7A constRKS_", "_ZThn16_NK3app1A1fEi", "_ZTv0_n24_N3app1A1gIiEET_S1_", "_ZN1A1fIiDcEEDaT_", nested(60, "i"),
 	} {
 		f.Add(name)
 	}

@@ -21,9 +21,10 @@ import (
 
 // A direct writer's limits; beyond them the package reads the name.
 const (
-	maxDirectText  = 4096
-	maxDirectDepth = 32
-	maxDirectSubs  = 128
+	maxDirectText  = 16 << 10
+	maxDirectDepth = 128
+	maxDirectSubs  = 1024
+	maxOffset      = 9 // digits
 )
 
 // A directSub is a substitution: the written text out[start:end] and within it
@@ -48,7 +49,9 @@ type directWriter struct {
 	// that only the short form is without.
 	qualifiers string
 	plain      bool
-	text       []byte // for the full form
+	// thunk is what the full form has in front where the name is of a thunk.
+	thunk string
+	text  []byte // for the full form
 }
 
 // A directArg is the text of a template argument, out[start:end], or of a pack
@@ -59,7 +62,7 @@ type directArg struct {
 }
 
 var directWriters = sync.Pool{New: func() any {
-	return &directWriter{out: make([]byte, 0, 2*maxDirectText), subs: make([]directSub, 0, maxDirectSubs)}
+	return &directWriter{out: make([]byte, 0, 8<<10), subs: make([]directSub, 0, 128)}
 }}
 
 // itaniumDirect returns the short name of a function or variable, ok is false
@@ -88,8 +91,8 @@ func itaniumDirectForms(name string) (short, full string) {
 	}
 	if w.s == "" {
 		w.add(w.qualifiers)
-		full = string(w.out)
-		return full[:end], full
+		full = w.thunk + string(w.out)
+		return full[len(w.thunk):][:end], full
 	}
 	if w.result && (!w.typ() || w.around()) {
 		return string(w.out[:end]), ""
@@ -98,7 +101,7 @@ func itaniumDirectForms(name string) (short, full string) {
 	if !w.parameters() || w.plain {
 		return string(w.out[:end]), ""
 	}
-	w.text = append(w.text[:0], w.out[end:result]...)
+	w.text = append(append(w.text[:0], w.thunk...), w.out[end:result]...)
 	if w.result {
 		w.text = append(w.text, ' ')
 	}
@@ -114,7 +117,10 @@ func (w *directWriter) name(name string) bool {
 	if len(name) < 3 || len(name) > maxDirectText || name[0] != '_' || name[1] != 'Z' {
 		return false
 	}
-	w.s, w.out, w.subs, w.depth = name[2:], w.out[:0], w.subs[:0], 0
+	w.s, w.out, w.subs, w.depth, w.thunk = name[2:], w.out[:0], w.subs[:0], 0, ""
+	if w.s[0] == 'T' && !w.thunkPrefix() {
+		return false
+	}
 	w.args, w.template, w.result, w.qualifiers, w.plain = w.args[:0], false, false, "", false
 	ok := false
 	switch c := w.s[0]; {
@@ -127,6 +133,34 @@ func (w *directWriter) name(name string) bool {
 		ok = w.unscoped()
 	}
 	return ok && len(w.out) > 0
+}
+
+// thunkPrefix reads what stands in front of the name that a thunk leads to.
+func (w *directWriter) thunkPrefix() bool {
+	offsets := ""
+	switch {
+	case strings.HasPrefix(w.s, "Th"):
+		w.thunk, offsets = "non-virtual thunk to ", "h"
+	case strings.HasPrefix(w.s, "Tv"):
+		w.thunk, offsets = "virtual thunk to ", "vv"
+	default:
+		return false
+	}
+	w.s = w.s[2:]
+	for range offsets {
+		if w.next() == 'n' {
+			w.s = w.s[1:]
+		}
+		i := 0
+		for i < len(w.s) && i < maxOffset && isDigit(w.s[i]) {
+			i++
+		}
+		if i == 0 || i == len(w.s) || w.s[i] != '_' {
+			return false
+		}
+		w.s = w.s[i+1:]
+	}
+	return w.s != ""
 }
 
 // methodQualifiers reads the qualifiers of a method.
@@ -302,10 +336,9 @@ func (w *directWriter) decorate(c byte) bool {
 	}
 	switch c {
 	case 'K':
-		if bytes.HasSuffix(w.out, []byte(" const")) {
-			return false // const of const collapses
+		if !bytes.HasSuffix(w.out, []byte(" const")) {
+			w.add(" const") // const of const collapses
 		}
-		w.add(" const")
 	case 'P':
 		w.add("*")
 	case 'R':
@@ -355,8 +388,13 @@ func (w *directWriter) sourceName() bool {
 	if n == 17 && id[0] == 'h' {
 		return false // perhaps the hash of a Rust name
 	}
-	if last := id[len(id)-1]; last == '&' || last == ']' {
+	switch id[len(id)-1] {
+	case '&', ']', ' ':
 		return false // it would look like a reference, or one to an array
+	case 't':
+		if strings.HasSuffix(id, " const") {
+			return false
+		}
 	}
 	w.add(id)
 	for w.next() == 'B' {

@@ -83,7 +83,9 @@ var directTypes = [256]string{
 }
 
 // directExtendedTypes are the types whose code begins with 'D'.
-var directExtendedTypes = [256]string{'n': "decltype(nullptr)", 'i': "char32_t", 's': "char16_t", 'u': "char8_t"}
+var directExtendedTypes = [256]string{
+	'n': "decltype(nullptr)", 'i': "char32_t", 's': "char16_t", 'u': "char8_t", 'a': "auto", 'c': "decltype(auto)",
+}
 
 // directStreams are the abbreviations for std's that are types.
 var directStreams = [256]string{'s': "std::string", 'i': "std::istream", 'o': "std::ostream", 'd': "std::iostream"}
@@ -102,7 +104,7 @@ func (w *directWriter) typ() bool {
 		return true
 	}
 	switch {
-	case c == 'D' && len(w.s) > 1 && strings.IndexByte("nius", w.s[1]) >= 0:
+	case c == 'D' && len(w.s) > 1 && directExtendedTypes[w.s[1]] != "":
 		w.add(directExtendedTypes[w.s[1]])
 		w.s = w.s[2:]
 		return true

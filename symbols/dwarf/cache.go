@@ -98,7 +98,10 @@ func (t *Table) treeWith(u *unit, w *lookup) (*tree, error) {
 }
 
 // lines returns a unit's line table.
-func (t *Table) lines(u *unit) (*lineTable, error) {
+func (t *Table) lines(u *unit) (*lineTable, error) { return t.linesWith(u, nil) }
+
+// linesWith is lines with memory to work in, or nil.
+func (t *Table) linesWith(u *unit, work *workspace) (*lineTable, error) {
 	t.cache.touch(u)
 	if l := u.load.lines.Load(); l != nil {
 		return l.lines, l.err
@@ -109,7 +112,7 @@ func (t *Table) lines(u *unit) (*lineTable, error) {
 		return l.lines, l.err
 	}
 	// A split unit's own table has files and no rows.
-	lines, err := readLines(u, t.isCode, !u.src.split)
+	lines, err := readLines(u, t.isCode, !u.src.split, work)
 	u.load.lines.Store(&loadedLines{lines: lines, err: err})
 	cost := int64(64)
 	if lines != nil {

@@ -71,7 +71,8 @@ var errNoLines = message.New("no line table")
 // readLines reads the line table of a unit. code reports whether a range is
 // code of the image: sequences of code that the linker dropped are left out.
 // With rows false only the header is read.
-func readLines(u *unit, code func(span) bool, rows bool) (*lineTable, error) {
+// They are made in the memory of work, which may be nil.
+func readLines(u *unit, code func(span) bool, rows bool, work *workspace) (*lineTable, error) {
 	if !u.root.stmtList.present() {
 		return nil, errNoLines
 	}
@@ -103,7 +104,10 @@ func readLines(u *unit, code func(span) bool, rows bool) (*lineTable, error) {
 		return fail(err)
 	}
 	if rows {
-		if err := p.run(b, t, code); err != nil {
+		if work == nil {
+			work = &workspace{}
+		}
+		if work.rows, err = p.run(b, t, code, emptied(work.rows)); err != nil {
 			return fail(err)
 		}
 	}
@@ -238,126 +242,148 @@ func (t *lineTable) entries5(b *buf, offsetSize int) ([]fileEntry, error) {
 	return out, nil
 }
 
-// run executes the line number program.
-func (p *program) run(b *buf, t *lineTable, code func(span) bool) error {
-	limit := maxRows + len(b.b)/24
-	if p.lineRange == 0 && p.opcodeBase < 255 {
-		return message.Errorf("line_range is 0")
+// registers are those of the machine that line number programs are written for.
+type registers struct {
+	addr, op   uint64
+	file, line uint64
+}
+
+// A lineRunner executes a line number program.
+type lineRunner struct {
+	*program
+	registers
+	// rows are those of all sequences, and from first on those of the one that is being made.
+	rows  []row
+	first int
+	seqs  []sequence
+	// lo is where the sequence begins and last the address of its last row, if it has begun. ordered says that no row's
+	// address is below the one before.
+	lo, last       uint64
+	begun, ordered bool
+}
+
+// startOfSequence is what registers hold before each sequence.
+var startOfSequence = registers{file: 1, line: 1}
+
+// advance moves the address by a number of operations.
+func (m *lineRunner) advance(n uint64) {
+	if m.maxOps == 1 {
+		m.addr += n * m.minInstr
+		return
 	}
-	type registers struct {
-		addr, op   uint64
-		file, line uint64
+	m.addr += m.minInstr * ((m.op + n) / m.maxOps)
+	m.op = (m.op + n) % m.maxOps
+}
+
+// emit adds a row, unless it says what the row before does.
+func (m *lineRunner) emit() {
+	if !m.begun {
+		m.begun, m.lo, m.last = true, m.addr, m.addr
 	}
-	start := registers{file: 1, line: 1}
-	r := start
-	first := len(t.rows)
-	var seqLo, last uint64
-	begun, ordered := false, true
-	advance := func(n uint64) {
-		if p.maxOps == 1 {
-			r.addr += n * p.minInstr
+	off := m.addr - m.lo
+	if off > 1<<32-1 {
+		off = 1<<32 - 1
+		if m.addr < m.lo {
+			off = 0
+		}
+	}
+	if m.addr < m.last {
+		m.ordered = false
+	}
+	m.last = m.addr
+	next := row{uint32(off), uint32(m.line), uint32(m.file)}
+	if n := len(m.rows); n > m.first {
+		prev := &m.rows[n-1]
+		if prev.off == next.off {
+			*prev = next
 			return
 		}
-		r.addr += p.minInstr * ((r.op + n) / p.maxOps)
-		r.op = (r.op + n) % p.maxOps
+		if prev.line == next.line && prev.file == next.file {
+			return
+		}
 	}
-	emit := func() {
-		if !begun {
-			begun, seqLo, last = true, r.addr, r.addr
+	m.rows = append(m.rows, next)
+}
+
+// endSequence ends a sequence at the address. It is dropped if it is no code of the image.
+func (m *lineRunner) endSequence(code func(span) bool) {
+	if m.begun && m.addr > m.lo && code(span{m.lo, m.addr}) {
+		if !m.ordered {
+			slices.SortStableFunc(m.rows[m.first:], func(a, b row) int { return compare(uint64(a.off), uint64(b.off)) })
 		}
-		off := r.addr - seqLo
-		if off > 1<<32-1 {
-			off = 1<<32 - 1
-			if r.addr < seqLo {
-				off = 0
-			}
-		}
-		if r.addr < last {
-			ordered = false
-		}
-		last = r.addr
-		next := row{uint32(off), uint32(r.line), uint32(r.file)}
-		if n := len(t.rows); n > first {
-			prev := &t.rows[n-1]
-			if prev.off == next.off {
-				*prev = next
-				return
-			}
-			if prev.line == next.line && prev.file == next.file {
-				return
-			}
-		}
-		t.rows = append(t.rows, next)
+		m.seqs = append(m.seqs, sequence{m.lo, m.addr, int32(m.first), int32(len(m.rows))})
+	} else {
+		m.rows = m.rows[:m.first]
 	}
-	endSequence := func() {
-		if begun && r.addr > seqLo && code(span{seqLo, r.addr}) {
-			if !ordered {
-				slices.SortStableFunc(t.rows[first:], func(a, b row) int { return compare(uint64(a.off), uint64(b.off)) })
-			}
-			t.seqs = append(t.seqs, sequence{seqLo, r.addr, int32(first), int32(len(t.rows))})
-		} else {
-			t.rows = t.rows[:first]
+	m.first = len(m.rows)
+	m.registers = startOfSequence
+	m.begun, m.ordered = false, true
+}
+
+// run executes the line number program. rows is memory to make rows in.
+func (p *program) run(b *buf, t *lineTable, code func(span) bool, rows []row) ([]row, error) {
+	if p.lineRange == 0 && p.opcodeBase < 255 {
+		return rows, message.Errorf("line_range is 0")
+	}
+	m := lineRunner{program: p, registers: startOfSequence, rows: rows[:0], ordered: true}
+	if err := m.run(b, t, code); err != nil {
+		return m.rows, err
+	}
+	// Rows that no end_sequence closes have no end.
+	t.rows, t.seqs = slices.Clone(m.rows[:m.first]), m.seqs
+	slices.SortStableFunc(t.seqs, func(a, b sequence) int { return compare(a.lo, b.lo) })
+	return m.rows, nil
+}
+
+func (m *lineRunner) run(b *buf, t *lineTable, code func(span) bool) error {
+	limit := maxRows + len(b.b)/24
+	// What a special opcode adds to the operations and to the line.
+	var operations [256]uint8
+	var lines [256]int16
+	for i := range 256 - int(m.opcodeBase) {
+		if m.lineRange > 0 {
+			operations[i+int(m.opcodeBase)] = uint8(i / int(m.lineRange))
+			lines[i+int(m.opcodeBase)] = int16(m.lineBase) + int16(i%int(m.lineRange))
 		}
-		first = len(t.rows)
-		r = start
-		begun, ordered = false, true
 	}
 	for b.pos < len(b.b) {
-		if len(t.rows) > limit {
+		if len(m.rows) > limit {
 			return message.Errorf("more than %d rows", limit)
 		}
-		opcode := b.u8()
-		if opcode >= p.opcodeBase {
-			adjusted := opcode - p.opcodeBase
-			advance(uint64(adjusted / p.lineRange))
-			r.line += uint64(p.lineBase + int64(adjusted%p.lineRange))
-			emit()
+		opcode := b.b[b.pos]
+		b.pos++
+		if opcode >= m.opcodeBase {
+			m.advance(uint64(operations[opcode]))
+			m.line += uint64(int64(lines[opcode]))
+			m.emit()
 			continue
 		}
 		switch opcode {
 		case 0:
-			n := b.uleb()
-			if n == 0 || n > uint64(len(b.b)-b.pos) {
-				return errTruncated
+			if err := m.extended(b, t, code); err != nil {
+				return err
 			}
-			next := b.pos + int(n)
-			switch b.u8() {
-			case line.DW_LINE_end_sequence:
-				endSequence()
-			case line.DW_LINE_set_address:
-				size := int(n) - 1
-				if size != 2 && size != 4 && size != 8 {
-					return message.Errorf("address of %d bytes", size)
-				}
-				r.addr, r.op = b.uint(size), 0
-			case line.DW_LINE_define_file:
-				if len(t.files) < maxFiles {
-					// The name would be beyond the bytes that are kept.
-					t.files = append(t.files, fileEntry{})
-				}
-			}
-			b.pos = next
 		case line.DW_LNS_copy:
-			emit()
+			m.emit()
 		case line.DW_LNS_advance_pc:
-			advance(b.uleb())
+			m.advance(b.uleb())
 		case line.DW_LNS_advance_line:
-			r.line += uint64(b.sleb())
+			m.line += uint64(b.sleb())
 		case line.DW_LNS_set_file:
-			r.file = b.uleb()
+			m.file = b.uleb()
 		case line.DW_LNS_const_add_pc:
-			if p.lineRange == 0 {
+			if m.lineRange == 0 {
 				return message.Errorf("line_range is 0")
 			}
-			advance(uint64((255 - p.opcodeBase) / p.lineRange))
+			m.advance(uint64((255 - m.opcodeBase) / m.lineRange))
 		case line.DW_LNS_fixed_advance_pc:
-			r.addr += uint64(b.u16())
-			r.op = 0
+			m.addr += uint64(b.u16())
+			m.op = 0
 		case line.DW_LNS_negate_stmt, line.DW_LNS_set_basic_block, line.DW_LNS_prologue_end, line.DW_LNS_epilogue_begin:
 		case line.DW_LNS_set_column, line.DW_LNS_set_isa:
 			b.uleb()
 		default:
-			for n := p.lengths[opcode-1]; n > 0; n-- {
+			for n := m.lengths[opcode-1]; n > 0; n-- {
 				b.uleb()
 			}
 		}
@@ -365,9 +391,32 @@ func (p *program) run(b *buf, t *lineTable, code func(span) bool) error {
 	if b.failed {
 		return errTruncated
 	}
-	// Rows that no end_sequence closes have no end.
-	t.rows = slices.Clip(t.rows[:first])
-	slices.SortStableFunc(t.seqs, func(a, b sequence) int { return compare(a.lo, b.lo) })
+	return nil
+}
+
+// extended executes an extended opcode.
+func (m *lineRunner) extended(b *buf, t *lineTable, code func(span) bool) error {
+	n := b.uleb()
+	if n == 0 || n > uint64(len(b.b)-b.pos) {
+		return errTruncated
+	}
+	next := b.pos + int(n)
+	switch b.u8() {
+	case line.DW_LINE_end_sequence:
+		m.endSequence(code)
+	case line.DW_LINE_set_address:
+		size := int(n) - 1
+		if size != 2 && size != 4 && size != 8 {
+			return message.Errorf("address of %d bytes", size)
+		}
+		m.addr, m.op = b.uint(size), 0
+	case line.DW_LINE_define_file:
+		if len(t.files) < maxFiles {
+			// The name would be beyond the bytes that are kept.
+			t.files = append(t.files, fileEntry{})
+		}
+	}
+	b.pos = next
 	return nil
 }
 

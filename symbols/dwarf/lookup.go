@@ -36,6 +36,7 @@ type lookup struct {
 	// frames are what answers are cut from.
 	frames []symbols.Frame
 	few    [4]*unit
+	work   workspace
 }
 
 // lookup returns what to look addresses up with; the caller gives it back.
@@ -49,7 +50,8 @@ func (t *Table) lookup() *lookup {
 // done takes a lookup back. It keeps only memory: units may be dropped from
 // the cache.
 func (t *Table) done(l *lookup) {
-	*l = lookup{t: t, buffer: l.buffer, entry: l.entry}
+	l.work.reset()
+	*l = lookup{t: t, buffer: l.buffer, entry: l.entry, work: l.work}
 	t.lookups.Put(l)
 }
 
@@ -66,7 +68,7 @@ func (l *lookup) tree(u *unit) (*tree, error) {
 func (l *lookup) lines(u *unit) (*lineTable, error) {
 	if l.linesOf != u {
 		l.linesOf = u
-		l.lastLines, l.linesErr = l.t.lines(u)
+		l.lastLines, l.linesErr = l.t.linesWith(u, &l.work)
 	}
 	return l.lastLines, l.linesErr
 }

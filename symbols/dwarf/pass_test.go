@@ -11,10 +11,11 @@ import (
 
 // walkBody walks over a unit's entries, given as bytes, with a table of abbreviations.
 func walkBody(t *Table, u *unit, table *abbrevTable, body []byte) (*tree, string) {
-	w := &walker{u: u, table: table, coder: newCoder(u, u.skeleton, t.isCode, t.rangeLimit()), tree: &tree{}, origins: make([]int32, 64)}
+	w := newWalker(u, newCoder(u, u.skeleton, t.isCode, t.rangeLimit()), &workspace{})
+	w.table = table
 	err := w.entries(&buf{b: body, big: u.src.big})
 	w.assemble()
-	return w.tree, fmt.Sprint(err)
+	return w.tree.copied(), fmt.Sprint(err)
 }
 
 // TestPassages walks over whole and damaged units: that most entries are passed over makes no difference to what is
@@ -50,6 +51,43 @@ func TestPassages(t *testing.T) {
 				want, wantErr := walkBody(table, u, &slow, body)
 				if !reflect.DeepEqual(got, want) || gotErr != wantErr {
 					t.Fatalf("%s: unit at offset %#x, round %d: %+v, %s; without passages %+v, %s", name, u.off, round, got, gotErr, want, wantErr)
+				}
+			}
+		}
+	}
+}
+
+// TestWorkspace walks over units with the memory of others: nothing of one unit is found in the next.
+func TestWorkspace(t *testing.T) {
+	work := &workspace{}
+	for range 2 {
+		for _, name := range []string{"gcc2.so", "gcc4.so", "gcc5.so", "clang4.so", "clang5.so"} {
+			table := openPair(t, name)
+			table.indexOnce.Do(table.buildIndex)
+			l := table.lookup()
+			for _, u := range table.src.units {
+				abbrevs, err := u.table()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := l.readBody(u); err != nil {
+					t.Fatal(err)
+				}
+				w := newWalker(u, newCoder(u, u.skeleton, table.isCode, table.rangeLimit()), work)
+				w.table = abbrevs
+				if err := w.entries(&buf{b: l.body, big: u.src.big}); err != nil {
+					t.Fatal(err)
+				}
+				w.assemble()
+				if want, _ := walkBody(table, u, abbrevs, l.body); !reflect.DeepEqual(w.tree.copied(), want) {
+					t.Errorf("%s: unit at offset %#x is another one in used memory", name, u.off)
+				}
+				lines, err := readLines(u, table.isCode, true, work)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want, _ := readLines(u, table.isCode, true, nil); !reflect.DeepEqual(lines, want) {
+					t.Errorf("%s: the lines of the unit at offset %#x are others in used memory", name, u.off)
 				}
 			}
 		}
@@ -116,5 +154,19 @@ func TestPrintable(t *testing.T) {
 				t.Errorf("%#x: %q, %v, printable: %v; want %q, %v", c.rva, got, err, sym.Printable, c.frames, c.want)
 			}
 		}
+	}
+}
+
+// TestNoLineRange executes the only special opcode of a program that has no range of lines: it changes neither address nor
+// line.
+func TestNoLineRange(t *testing.T) {
+	p := &program{opcodeBase: 255, maxOps: 1, minInstr: 1, lengths: make([]byte, 254)}
+	code := []byte{0, 3, 2, 0x10, 0, 255, 2, 4, 0, 1, 1} // set the address, the special opcode, 4 bytes on, end
+	var table lineTable
+	if _, err := p.run(&buf{b: code}, &table, func(span) bool { return true }, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []row{{line: 1, file: 1}}; !reflect.DeepEqual(table.rows, want) || !reflect.DeepEqual(table.seqs, []sequence{{lo: 0x10, hi: 0x14, last: 1}}) {
+		t.Errorf("rows %v, sequences %v", table.rows, table.seqs)
 	}
 }

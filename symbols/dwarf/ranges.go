@@ -24,6 +24,7 @@ type coder struct {
 	// left is how many more ranges may be read; it bounds lists that many
 	// entries share.
 	left int
+	list buf // what a list is read with
 }
 
 func newCoder(u, skeleton *unit, code func(span) bool, limit int) *coder {
@@ -91,7 +92,7 @@ func (c *coder) indexed(i uint64) (uint64, error) {
 // with whatever was added), do not lie in code and are left out.
 func (c *coder) spans(out []span, low, high, ranges value) ([]span, error) {
 	if ranges.present() {
-		return c.list(out, ranges)
+		return c.ranges(out, ranges)
 	}
 	if !low.present() || !high.present() {
 		return out, nil
@@ -129,7 +130,7 @@ func (c *coder) base() uint64 {
 	return 0
 }
 
-func (c *coder) list(out []span, v value) ([]span, error) {
+func (c *coder) ranges(out []span, v value) ([]span, error) {
 	if c.listsErr != nil {
 		return out, c.listsErr
 	}
@@ -138,13 +139,13 @@ func (c *coder) list(out []span, v value) ([]span, error) {
 		if err != nil {
 			return out, err
 		}
-		return c.rnglist(out, off)
+		return c.pieces(out, off, "rnglists", (*coder).rnglist)
 	}
 	off := int64(v.u)
 	if c.u != c.addr && c.addr.root.gnuRangesBase.present() {
 		off += int64(c.addr.root.gnuRangesBase.u)
 	}
-	return c.rangeList(out, off)
+	return c.pieces(out, off, "ranges", (*coder).rangeList)
 }
 
 // listOffset returns the offset in .debug_rnglists that a value refers to.
@@ -176,22 +177,23 @@ func (c *coder) listOffset(v value) (int64, error) {
 	return off, nil
 }
 
-// pieces runs decode over the list at an offset with more and more bytes until
-// it has seen the list's end.
-func (c *coder) pieces(off int64, name string, decode func(b *buf) error) error {
+// pieces appends the ranges that decode finds in the list at an offset. It is given more and more bytes until it has seen
+// the list's end.
+func (c *coder) pieces(out []span, off int64, name string, decode func(c *coder, out []span, off int64) ([]span, error)) ([]span, error) {
+	first := len(out)
 	for n := int64(256); ; n *= 8 {
 		data, err := c.lists.at(off, n)
 		if err != nil {
-			return message.Errorf(".debug_%s: %w", name, err)
+			return out, message.Errorf(".debug_%s: %w", name, err)
 		}
-		b := &buf{b: data, big: c.u.src.big}
+		c.list = buf{b: data, big: c.u.src.big}
 		left := c.left
-		err = decode(b)
-		if !b.failed {
-			return err
+		out, err = decode(c, out[:first], off)
+		if !c.list.failed {
+			return out, err
 		}
 		if int64(len(data)) < n {
-			return message.Errorf(".debug_%s: list at offset %#x: %w", name, off, errTruncated)
+			return out, message.Errorf(".debug_%s: list at offset %#x: %w", name, off, errTruncated)
 		}
 		c.left = left
 	}
@@ -209,92 +211,85 @@ const (
 	rleStartLength  = 7
 )
 
+// rnglist reads a list of .debug_rnglists (DWARF 5).
 func (c *coder) rnglist(out []span, off int64) ([]span, error) {
-	first := len(out)
-	err := c.pieces(off, "rnglists", func(b *buf) error {
-		out = out[:first]
-		base := c.base()
-		size := int(c.u.addrSize)
-		for !b.failed {
-			var lo, hi uint64
-			var err, err2 error
-			switch kind := b.u8(); kind {
-			case rleEndOfList:
-				return nil
-			case rleBaseAddressx:
-				base, err = c.indexed(b.uleb())
-				if err != nil && !b.failed {
-					return err
-				}
-				continue
-			case rleStartxEndx:
-				lo, err = c.indexed(b.uleb())
-				hi, err2 = c.indexed(b.uleb())
-			case rleStartxLength:
-				lo, err = c.indexed(b.uleb())
-				hi = lo + b.uleb()
-			case rleOffsetPair:
-				lo, hi = b.uleb(), b.uleb()
-				if c.tombstone(base) {
-					continue
-				}
-				lo, hi = base+lo, base+hi
-			case rleBaseAddress:
-				base = b.uint(size)
-				continue
-			case rleStartEnd:
-				lo, hi = b.uint(size), b.uint(size)
-			case rleStartLength:
-				lo = b.uint(size)
-				hi = lo + b.uleb()
-			default:
-				if b.failed {
-					return nil
-				}
-				return message.Errorf(".debug_rnglists: unknown entry kind %d in the list at offset %#x", kind, off)
+	b := &c.list
+	base := c.base()
+	size := int(c.u.addrSize)
+	for !b.failed {
+		var lo, hi uint64
+		var err, err2 error
+		switch kind := b.u8(); kind {
+		case rleEndOfList:
+			return out, nil
+		case rleBaseAddressx:
+			base, err = c.indexed(b.uleb())
+			if err != nil && !b.failed {
+				return out, err
 			}
+			continue
+		case rleStartxEndx:
+			lo, err = c.indexed(b.uleb())
+			hi, err2 = c.indexed(b.uleb())
+		case rleStartxLength:
+			lo, err = c.indexed(b.uleb())
+			hi = lo + b.uleb()
+		case rleOffsetPair:
+			lo, hi = b.uleb(), b.uleb()
+			if c.tombstone(base) {
+				continue
+			}
+			lo, hi = base+lo, base+hi
+		case rleBaseAddress:
+			base = b.uint(size)
+			continue
+		case rleStartEnd:
+			lo, hi = b.uint(size), b.uint(size)
+		case rleStartLength:
+			lo = b.uint(size)
+			hi = lo + b.uleb()
+		default:
 			if b.failed {
-				return nil
+				return out, nil
 			}
-			if err == nil {
-				err = err2
-			}
-			if err == nil {
-				out, err = c.add(out, lo, c.mask(hi))
-			}
-			if err != nil {
-				return err
-			}
+			return out, message.Errorf(".debug_rnglists: unknown entry kind %d in the list at offset %#x", kind, off)
 		}
-		return nil
-	})
-	return out, err
+		if b.failed {
+			return out, nil
+		}
+		if err == nil {
+			err = err2
+		}
+		if err == nil {
+			out, err = c.add(out, lo, c.mask(hi))
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 // rangeList reads a list of .debug_ranges (DWARF 2 to 4).
-func (c *coder) rangeList(out []span, off int64) ([]span, error) {
-	first := len(out)
-	err := c.pieces(off, "ranges", func(b *buf) error {
-		out = out[:first]
-		base := c.base()
-		size := int(c.u.addrSize)
-		for {
-			lo, hi := b.uint(size), b.uint(size)
-			switch {
-			case b.failed, lo == 0 && hi == 0:
-				return nil
-			case lo == c.mask(^uint64(0)):
-				base = hi
-			case c.tombstone(base):
-			default:
-				var err error
-				if out, err = c.add(out, c.mask(base+lo), c.mask(base+hi)); err != nil {
-					return err
-				}
+func (c *coder) rangeList(out []span, _ int64) ([]span, error) {
+	b := &c.list
+	base := c.base()
+	size := int(c.u.addrSize)
+	for {
+		lo, hi := b.uint(size), b.uint(size)
+		switch {
+		case b.failed, lo == 0 && hi == 0:
+			return out, nil
+		case lo == c.mask(^uint64(0)):
+			base = hi
+		case c.tombstone(base):
+		default:
+			var err error
+			if out, err = c.add(out, c.mask(base+lo), c.mask(base+hi)); err != nil {
+				return out, err
 			}
 		}
-	})
-	return out, err
+	}
 }
 
 // tombstone reports whether an address is one that linkers write for code that

@@ -59,11 +59,11 @@ func (w *walker) groupAreas() {
 	for i := 1; i < len(at); i++ {
 		at[i] += at[i-1]
 	}
-	grouped := make([]area, len(w.areas))
+	grouped := slices.Grow(w.grouped[:0], len(w.areas))[:len(w.areas)]
 	for i := range w.areas {
 		a := &w.areas[i]
 		grouped[at[a.fn]] = *a
 		at[a.fn]++
 	}
-	w.areas = grouped
+	w.areas, w.grouped = grouped, w.areas
 }

@@ -34,7 +34,8 @@ func TestSortByKeys(t *testing.T) {
 			if c.want {
 				slices.SortFunc(want, compareAreas)
 			}
-			if got := new(walker).sortByKeys(list); got != c.want || !slices.Equal(list, want) {
+			w := walker{workspace: &workspace{}}
+			if got := w.sortByKeys(list); got != c.want || !slices.Equal(list, want) {
 				t.Errorf("sorted: %v, or in another order", got)
 			}
 		})

@@ -1,7 +1,6 @@
 package dwarf
 
 import (
-	std "debug/dwarf"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -91,11 +90,7 @@ type walker struct {
 	table *abbrevTable
 	coder *coder
 	tree  *tree
-	areas []area
-	spans []span
-	// keys and sorted are memory for sorting areas.
-	keys   []uint64
-	sorted []area
+	*workspace
 	// origins finds the origins that the tree has: a hash table of their
 	// indexes plus 1, whose size is a power of two.
 	origins []int32
@@ -103,10 +98,15 @@ type walker struct {
 	damage error
 }
 
+func newWalker(u *unit, c *coder, work *workspace) *walker {
+	work.reset()
+	return &walker{u: u, coder: c, tree: &work.found, workspace: work, origins: work.room(64)}
+}
+
 // walk reads all entries of a unit. Damage ends it; what was found before is
 // in the tree.
 func walk(u *unit, c *coder, l *lookup) (*tree, error) {
-	w := &walker{u: u, coder: c, tree: &tree{}, origins: make([]int32, 64)}
+	w := newWalker(u, c, &l.work)
 	var err error
 	if w.table, err = l.table(u); err != nil {
 		return nil, err
@@ -119,7 +119,16 @@ func walk(u *unit, c *coder, l *lookup) (*tree, error) {
 		err = u.src.errorf(".debug_info: unit at offset %#x: %w", u.off, err)
 	}
 	w.assemble()
-	return w.tree, err
+	return w.tree.copied(), err
+}
+
+// copied returns a tree with lists of its own, as large as they have to be.
+func (t *tree) copied() *tree {
+	return &tree{
+		functions: slices.Clone(t.functions), nodes: slices.Clone(t.nodes), parts: slices.Clone(t.parts), segs: slices.Clone(t.segs),
+		scopes: slices.Clone(t.scopes), outside: t.outside, origins: slices.Clone(t.origins),
+		originNames: make([]atomic.Pointer[funcName], len(t.origins)), functionNames: make([]atomic.Pointer[funcName], len(t.functions)),
+	}
 }
 
 // level is an entry whose children are being read.
@@ -151,7 +160,8 @@ func (w *walker) entries(b *buf) error {
 	enc := w.u.encoding
 	base := w.u.die
 	head := int(base - w.u.off)
-	stack := make([]level, 0, 32)
+	stack := w.stack[:0]
+	defer func() { w.stack = stack }()
 	nested := 0 // lists of children around
 	now := level{fn: none, node: none, scope: none}
 	for {
@@ -298,61 +308,26 @@ func (u *unit) outOfLine() bool {
 
 // code reads a function or an inlined call.
 func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
-	var low, high, ranges, entry value
+	var e codeEntry
 	n := node{parent: now.node}
-	origin := die
-	attrs, from := a.attrs, b.pos
 	if a.fixed >= 0 {
 		if len(b.b)-b.pos < int(a.fixed) {
 			b.skip(uint64(a.fixed)) // which fails
 			return now, nil
 		}
-		attrs = a.code
-	}
-	for i := range attrs {
-		s := &attrs[i]
-		if a.fixed >= 0 {
-			b.pos = from + int(s.at)
-		}
-		var v *value
-		switch std.Attr(s.attr) {
-		case std.AttrLowpc:
-			v = &low
-		case std.AttrHighpc:
-			v = &high
-		case std.AttrRanges:
-			v = &ranges
-		case std.AttrEntrypc:
-			v = &entry
-		case std.AttrCallLine:
-			n.callLine = uint32(w.value(b, s).u)
-			continue
-		case std.AttrCallFile:
-			n.callFile = uint32(w.value(b, s).u)
-			continue
-		case std.AttrAbstractOrigin:
-			v := w.value(b, s)
-			if off, ok := w.u.reference(v); ok {
-				origin = off
-			} else if inAlternate(v) {
-				origin = ^int64(v.u)
-			}
-			continue
-		default:
-			if s.size >= 0 {
-				b.skip(uint64(s.size))
-			} else {
-				skipForm(b, w.u.encoding, s.form)
-			}
-			continue
-		}
-		*v = w.value(b, s)
-	}
-	if b.failed {
+		w.fixedEntry(b, a, &e)
+	} else if w.variableEntry(b, a, &e); b.failed {
 		return now, nil
 	}
-	if a.fixed >= 0 {
-		b.pos = from + int(a.fixed)
+	low, high, ranges, entry := e.low, e.high, e.ranges, e.entry
+	n.callLine, n.callFile = uint32(e.line.u), uint32(e.file.u)
+	origin := die
+	if e.origin.present() {
+		if off, ok := w.u.reference(e.origin); ok {
+			origin = off
+		} else if inAlternate(e.origin) {
+			origin = ^int64(e.origin.u)
+		}
 	}
 	inner := now
 	if a.role == roleInlined && now.fn == none {
@@ -415,7 +390,7 @@ func (w *walker) originIndex(origin int64) int32 {
 	i := int32(len(w.tree.origins))
 	w.origins[slot] = i
 	if 2*int(i) > len(w.origins) {
-		w.origins = make([]int32, 4*len(w.origins))
+		w.origins = w.room(4 * len(w.origins))
 		for i, origin := range w.tree.origins {
 			w.origins[w.originSlot(origin)] = int32(i + 1)
 		}
@@ -537,13 +512,6 @@ func (w *walker) assemble() {
 		closeTo(open[0].hi())
 	}
 	w.sortParts()
-	t.functions = slices.Clip(t.functions)
-	t.nodes = slices.Clip(t.nodes)
-	t.segs = slices.Clip(t.segs)
-	t.scopes = slices.Clip(t.scopes)
-	t.origins = slices.Clip(t.origins)
-	t.originNames = make([]atomic.Pointer[funcName], len(t.origins))
-	t.functionNames = make([]atomic.Pointer[funcName], len(t.functions))
 }
 
 // sortAreas orders the areas by function, then address, then from the outside

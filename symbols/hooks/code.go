@@ -89,6 +89,8 @@ type Code struct {
 	local map[uint64]kind // functions of the image, by their RVAs
 	// found are the return addresses of calls of hooks, ascending.
 	found []site
+	// jumps are where the code jumps to the hook of leaves, ascending. Functions without a result end in that way.
+	jumps []uint64
 	// left is how many instructions may still be decoded, or be followed again.
 	left int
 	// moved is what the loader of a PE may change, ascending, once it was asked for; unknown says that it could not be
@@ -300,20 +302,25 @@ func (c *Code) find() {
 		for i := 0; i+5 <= len(t.code) && len(c.found) < maxSites; i++ {
 			size := 0
 			var target kind
-			switch {
-			case t.code[i] == 0xe8:
+			switch b := t.code[i:]; {
+			case b[0] == 0xe8 || b[0] == 0xe9:
 				size = 5
-				target = c.function(t.rva + uint64(i) + 5 + relative(t.code[i+1:]))
-			case t.code[i] == 0xff && t.code[i+1] == 0x15 && i+6 <= len(t.code):
+				target = c.function(t.rva + uint64(i) + 5 + relative(b[1:]))
+			case b[0] == 0xff && (b[1] == 0x15 || b[1] == 0x25) && len(b) >= 6:
 				size = 6
-				target = c.slots[t.rva+uint64(i)+6+relative(t.code[i+2:])]
+				target = c.slots[t.rva+uint64(i)+6+relative(b[2:])]
 			}
-			if target == enters || target == leaves {
+			jump := t.code[i] == 0xe9 || size == 6 && t.code[i+1] == 0x25
+			switch {
+			case jump && target == leaves && len(c.jumps) < maxSites:
+				c.jumps = append(c.jumps, t.rva+uint64(i))
+			case !jump && (target == enters || target == leaves):
 				c.found = append(c.found, site{t.rva + uint64(i+size), target})
 			}
 		}
 	}
 	sort.Slice(c.found, func(i, k int) bool { return c.found[i].rva < c.found[k].rva })
+	slices.Sort(c.jumps)
 }
 
 // relative reads the signed distance of a call or jump.
@@ -354,6 +361,12 @@ func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
 func jumpTarget(inst *x86asm.Inst, rva uint64) (to uint64, ok bool) {
 	distance, ok := inst.Args[0].(x86asm.Rel)
 	return rva + uint64(inst.Len) + uint64(int64(distance)), ok
+}
+
+// jumpsAway reports whether the function in [low, high) ends by a jump to the hook of leaves.
+func (c *Code) jumpsAway(low, high uint64) bool {
+	i, _ := slices.BinarySearch(c.jumps, low)
+	return i < len(c.jumps) && c.jumps[i] < high
 }
 
 // between returns the calls of hooks whose return addresses lie in [low, high].

@@ -13,7 +13,8 @@ import (
 // A Hook is a call of a hook. It knows where the values are at that call that the calling convention has at the
 // function's first instruction, or when the function has returned.
 type Hook struct {
-	// RVA is where the call returns to.
+	// RVA is where the call returns to. Where the function ends by a jump to the hook, which then returns to the function's
+	// caller, it is 1 more than where the function begins.
 	RVA uint64
 	// leaving says that it is a hook before the return. Then ends are the states at the returns, relative to the
 	// hook; otherwise they are the state at the hook, relative to the first instruction.
@@ -136,6 +137,11 @@ func (c *Code) Leaves(low, size uint64) (list []Hook) {
 			h.ends = nil
 		}
 		list = append(list, h)
+	}
+	if c.jumpsAway(low, low+size) {
+		// The function does nothing more then. It has no result, and of registers nothing is known.
+		s := &state{calls: c.calls, fixed: c.fixed, own: func(int, int64) bool { return false }}
+		list = append(list, Hook{RVA: low + 1, leaving: true, ends: []*state{s}})
 	}
 	return list
 }

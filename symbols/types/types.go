@@ -124,7 +124,8 @@ type Parameter struct {
 	Type *Type
 	// Unused says that the function may not use it, so that its callers need not pass it.
 	Unused bool
-	// Entry is where debug information has it when the function is entered; it is read for the machine "x86", and out of PDBs, only.
+	// Entry is where debug information has it when the function is entered. It is read for the machine "x86", out of PDBs, and
+	// of functions for x86-64 that gcc made of others.
 	Entry Entry
 	// Register is the one that a declaration itself says it is passed in, "" for where the calling convention has it.
 	Register string

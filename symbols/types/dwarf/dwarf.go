@@ -5,7 +5,7 @@
 // its output [types.Function]. It reads all units once, and of each only the types that
 // its chosen functions need. Where DWARF says that parameters are is not used, because that holds in the
 // function's body. At its entry the calling convention holds. The x86 is an exception, since its functions have
-// several conventions (entry.go).
+// several conventions (entry.go), and so are functions that gcc made of others (clone.go).
 package dwarf
 
 import (
@@ -80,6 +80,7 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 		}
 		producer, _ := unit.Val(dwarf.AttrProducer).(string)
 		r.gnu = strings.HasPrefix(producer, "GNU ")
+		r.staged = hasStages(producer)
 		r.base, r.based = unit.Val(dwarf.AttrLowpc).(uint64)
 		if err := r.unit(in); err != nil {
 			return nil, message.Errorf("the debug information is damaged: %w", err)
@@ -178,6 +179,8 @@ type reader struct {
 	// version is the unit's, 0 where it is not known; gnu says that gcc made it.
 	version uint16
 	gnu     bool
+	// staged says that the views of location lists tell the states before a statement from those behind it.
+	staged bool
 	// base is the address that location lists of the unit count from; based says that the unit has one.
 	base  uint64
 	based bool
@@ -388,6 +391,8 @@ func (r *reader) function(at dwarf.Offset) error {
 	if t, ok := find(list, dwarf.AttrType).(dwarf.Offset); ok {
 		f.Result = r.typeAt(t, 0)
 	}
+	_, made := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+	f.Altered = made && inOrder(children) || f.Altered
 	own := 0
 	kept := r.gnu || slices.ContainsFunc(children, inFrame)
 	for _, c := range children {
@@ -399,8 +404,11 @@ func (r *reader) function(at dwarf.Offset) error {
 			p := r.parameter(c)
 			// For a parameter that the function does not use, callers compiled by LLVM may pass anything.
 			p.Unused = !kept && c.Val(dwarf.AttrLocation) == nil
-			if r.im.Machine == "x86" {
+			switch {
+			case r.im.Machine == "x86":
 				p.Entry = r.entryOf(e, c, low)
+			case r.im.Machine == "x86-64" && made && f.Size <= mostOfClone:
+				p.Entry = r.cloneEntry(e, c, low)
 			}
 			f.Parameters = append(f.Parameters, p)
 		case dwarf.TagUnspecifiedParameters:
@@ -409,6 +417,8 @@ func (r *reader) function(at dwarf.Offset) error {
 	}
 	if r.im.Machine == "x86" {
 		r.findLoaded(&f, low)
+	} else {
+		withoutTwice(f.Parameters)
 	}
 	// If there are fewer than were declared, the compiler has removed parameters.
 	for _, declared := range list[1:] {

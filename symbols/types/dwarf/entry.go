@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	"debug/dwarf"
-	"encoding/binary"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -34,6 +33,14 @@ func (r *reader) entryOf(function, parameter *dwarf.Entry, low uint64) types.Ent
 	}
 	base, _ := function.Val(dwarf.AttrFrameBase).([]byte)
 	if len(where) == 0 || len(base) != 1 || base[0] != opFrameCFA {
+		return types.Entry{}
+	}
+	return placeOf(where)
+}
+
+// placeOf returns the place that a location expression has, in a function whose frame's base is the CFA.
+func placeOf(where []byte) types.Entry {
+	if len(where) == 0 {
 		return types.Entry{}
 	}
 	op, rest := where[0], where[1:]
@@ -107,108 +114,14 @@ func (r *reader) section(name string) []byte {
 const mostListed = 1 << 24
 
 // locationAt returns the expression that a location list has for an address, of a machine with pointers of 4 bytes.
-func (r *reader) locationAt(at, address uint64) []byte {
-	base, based := r.base, r.based
-	name := "loclists"
-	if r.version < 5 {
-		name = "loc"
-	}
-	all := r.section(name)
-	if at >= uint64(len(all)) {
-		return nil
-	}
-	in := locations{b: all[at:]}
-	for range 1 << 12 {
-		if r.listed++; r.listed > mostListed {
-			return nil
+func (r *reader) locationAt(at, address uint64) (found []byte) {
+	r.eachLocation(at, false, func(from, to uint64, expression []byte) bool {
+		if from <= address && address < to {
+			found = expression
 		}
-		var from, to uint64
-		known := true
-		if r.version < 5 {
-			from, to = in.address(), in.address()
-			switch {
-			case in.bad || from == 0 && to == 0:
-				return nil
-			case from == 0xffffffff:
-				base, based = to, true
-				continue
-			}
-			from, to, known = base+from, base+to, based
-			in.n = int(in.half())
-		} else {
-			switch kind := in.byte(); kind {
-			case 4: // an offset pair
-				from, to, known = base+in.number(), base+in.number(), based
-			case 6:
-				base, based = in.address(), true
-				continue
-			case 7:
-				from, to = in.address(), in.address()
-			case 8:
-				from = in.address()
-				to = from + in.number()
-			default: // the end, or what needs tables
-				return nil
-			}
-			in.n = int(in.number())
-		}
-		expression := in.take(in.n)
-		if in.bad {
-			return nil
-		}
-		if known && from <= address && address < to {
-			return expression
-		}
-	}
-	return nil
-}
-
-// locations are the bytes of a location list, from where it is read on.
-type locations struct {
-	b   []byte
-	n   int
-	bad bool
-}
-
-func (in *locations) take(n int) []byte {
-	if n < 0 || n > len(in.b) {
-		in.bad = true
-		return nil
-	}
-	b := in.b[:n]
-	in.b = in.b[n:]
-	return b
-}
-
-func (in *locations) byte() byte {
-	if b := in.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (in *locations) half() uint16 {
-	if b := in.take(2); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
-}
-
-func (in *locations) address() uint64 {
-	if b := in.take(4); b != nil {
-		return uint64(binary.LittleEndian.Uint32(b))
-	}
-	return 0
-}
-
-func (in *locations) number() uint64 {
-	v, n := binary.Uvarint(in.b)
-	if n <= 0 {
-		in.bad = true
-		return 0
-	}
-	in.b = in.b[n:]
-	return v
+		return found == nil
+	})
+	return found
 }
 
 // findLoaded is for numbers of less or more than 4 bytes that are parameters of a function of the x86, when
