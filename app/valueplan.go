@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"logparser/calls/values"
 	"logparser/export"
@@ -94,7 +95,7 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 }
 
 // ErrNoConvention says that values cannot be taken in images of a kind.
-var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64, x86 and arm64, and of Windows for x86-64, only so far")
+var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64, x86 and arm64, and of Windows for x86-64 and x86, only so far")
 
 // conventionOf returns the machine and the calling convention of images, of which all have the same.
 func conventionOf(images []string) (machine values.Machine, abi values.ABI, err error) {
@@ -105,9 +106,11 @@ func conventionOf(images []string) (machine values.Machine, abi values.ABI, err 
 		}
 		of, by := values.X8664, values.SysV
 		switch {
+		case im.Kind == image.PE && im.Machine == string(values.X86):
+			of, by = values.X86, values.Win32
 		case im.Kind == image.PE:
 			by = values.Win64
-		case im.Machine == "x86":
+		case im.Machine == string(values.X86):
 			of, by = values.X86, values.Cdecl
 		case im.Machine == string(values.ARM64):
 			of, by = values.ARM64, values.AAPCS64
@@ -180,12 +183,27 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		items, _ := values.Choose(specs, f.Name)
 		if made := maker.Function(f, items); len(made.Enter)+len(made.Leave) > 0 {
 			made.AtHooks(code)
+			if atHooks && maker.ABI == values.Win32 && !beginsWithCall(own, f.RVA) {
+				made.Forget()
+			}
 			m.Functions = append(m.Functions, made)
 		}
 	}
 	// Linkers fold functions of the same code into one: whose values those are is not known.
 	m.Functions = withoutOverlap(m.Functions)
 	return m, nil
+}
+
+// beginsWithCall reports whether the first instruction of a function for x86 calls something, which is a hook then. It may stand
+// behind one that does nothing, for patches.
+func beginsWithCall(im *image.Image, rva uint64) bool {
+	code, err := im.ReadRVA(rva, 4)
+	if err != nil {
+		return false
+	}
+	const movEDI, call, callMemory = "\x8b\xff", "\xe8", "\xff\x15"
+	rest := strings.TrimPrefix(string(code), movEDI)
+	return strings.HasPrefix(rest, call) || strings.HasPrefix(rest, callMemory)
 }
 
 // ErrNoPDB says that nothing tells the types of a program for Windows.
@@ -195,6 +213,9 @@ var ErrNoPDB = message.New("it has no debug information: neither DWARF (-g) nor 
 // in the image or in a file of its own, or both.
 func typedFunctions(ctx context.Context, found *symbols.Binding, own *image.Image, chosen func(name string) bool) ([]types.Function, error) {
 	var list []types.Function
+	if own.Kind == image.PE && own.Machine == string(values.X86) && !own.HasDWARF() {
+		return nil, ErrNoConvention // where arguments are its PDB says in another way
+	}
 	if found.Status == symbols.Mismatched && !own.HasDWARF() {
 		return nil, message.Errorf("its symbols are of another build: %s", filepath.Base(found.File))
 	}

@@ -6,26 +6,34 @@ import (
 	"logparser/symbols/types"
 )
 
-// This file finds the places of values by the System V ABI of the i386. That ABI puts arguments on the stack, but a function may
-// take some in registers: if its source says so (regparm, fastcall, thiscall), or if the compiler chose to, which it may for
-// functions that only their own file calls. Only debug information tells which. So an argument has the place that debug
-// information gives for the function's entry, and no known place otherwise.
+// This file finds the places of values on x86, by the System V ABI of the i386 and by the conventions of Windows. These put
+// arguments on the stack, but a function may take some in registers: if its source says so (regparm, fastcall, thiscall, which
+// methods have on Windows), or if the compiler chose to, which it may for functions that only their own file calls. Only debug
+// information tells which. So an argument has the place that debug information gives for the function's entry, and no known
+// place otherwise.
 
 // cdeclRegisters are the registers that can hold arguments, by their numbers in DWARF.
 var cdeclRegisters = map[int]string{0: "eax", 1: "ecx", 2: "edx"}
+
+// inECX is where methods on Windows get the object's address.
+var inECX = types.Entry{Kind: types.InRegister, Number: 1}
 
 // A cdecl gives the arguments of a call their places, one after the other.
 type cdecl struct {
 	parameters []types.Parameter
 	// own says that the compiler may have chosen other places for this function than the ABI's.
 	own bool
+	// windows says that small classes are returned in registers.
+	windows bool
 }
 
 func (s *cdecl) begin(f *types.Function) {
 	s.parameters = f.Parameters
 	s.own = f.Local
 	for i := range f.Parameters {
-		s.own = s.own || f.Parameters[i].Entry.Kind == types.InRegister
+		p := &f.Parameters[i]
+		method := s.windows && i == 0 && p.Name == "this" && p.Entry == inECX
+		s.own = s.own || p.Entry.Kind == types.InRegister && !method
 	}
 }
 
@@ -70,15 +78,60 @@ func (s *cdecl) result(f *types.Function) (place string, pointed bool) {
 			return "st0", false
 		}
 	case types.Text:
-		if isString(t) || isView(t) {
+		switch {
+		case s.windows && isView(t) && t.Size == 8 && !t.Indirect && !t.Doubtful:
+			return "eax+edx", false
+		case s.windows && isView(t):
+			return "", false
+		case isString(t) || isView(t):
 			return "eax", true
 		}
 		return "eax", false
 	case types.Struct:
 		// Pointers to methods and complex numbers have members too, but may be returned in registers.
-		if t.Name != types.MethodPointer && !t.Complex {
+		switch {
+		case t.Name == types.MethodPointer || t.Complex:
+		case s.windows:
+			return smallWin32(t)
+		default:
 			return "eax", true
 		}
 	}
 	return "", false
+}
+
+// smallWin32 returns where a function for x86 on Windows returns a class.
+func smallWin32(t *types.Type) (place string, pointed bool) {
+	switch {
+	case t.Indirect && !t.Doubtful:
+		return "eax", true
+	case t.Doubtful || !plainWin32(t, t.Size, 0):
+		return "", false
+	}
+	switch t.Size {
+	case 1, 2, 4:
+		return "eax", false
+	case 8:
+		return "eax+edx", false
+	}
+	return "eax", true
+}
+
+// plainWin32 reports whether a class of size bytes is surely returned as one: in integer registers or in memory. Compilers do not
+// agree on those that are nothing but one floating number or vector: it may be in a register of its own.
+func plainWin32(t *types.Type, size, depth int) bool {
+	switch {
+	case t == nil || t.Size <= 0 || depth > maxTypeDepth:
+		return false
+	case t.Kind == types.Float || t.Kind == types.Opaque:
+		return t.Size < size
+	case t.Kind == types.Array:
+		return plainWin32(t.Target, size, depth+1)
+	}
+	for i := range t.Members {
+		if !plainWin32(t.Members[i].Type, size, depth+1) {
+			return false
+		}
+	}
+	return true
 }

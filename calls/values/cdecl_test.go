@@ -49,3 +49,57 @@ func TestCdecl(t *testing.T) {
 		}
 	}
 }
+
+// TestWin32Results checks where functions for x86 on Windows return their results: small classes in registers, and those of one
+// floating number in a place that is not known.
+func TestWin32Results(t *testing.T) {
+	integer := &types.Type{Kind: types.Int, Size: 4, Name: "int"}
+	float := &types.Type{Kind: types.Float, Size: 4, Name: "float"}
+	wide := &types.Type{Kind: types.Float, Size: 12, Name: "long double"}
+	class := func(size int, members ...*types.Type) *types.Type {
+		c := &types.Type{Kind: types.Struct, Size: size, Name: "Class"}
+		for i, m := range members {
+			c.Members = append(c.Members, types.Member{Name: string(rune('a' + i)), Type: m, Offset: 4 * i})
+		}
+		return c
+	}
+	owner := class(4, integer)
+	owner.Indirect = true
+	doubtful := class(4, integer)
+	doubtful.Doubtful = true
+	method := []types.Parameter{{Name: "this", Type: integer, Entry: inECX}}
+	for _, test := range []struct {
+		name       string
+		result     *types.Type
+		parameters []types.Parameter
+		local      bool
+		want       string
+	}{
+		{"four bytes", class(4, integer), nil, false, "eax value 4"},
+		{"eight bytes", class(8, float, float), nil, false, "eax+edx value 8"},
+		{"twelve bytes", class(12, integer, integer, integer), nil, false, "eax memory 0 12"},
+		{"one float", class(4, float), nil, false, "- unknown"},
+		{"one float in a class", class(4, class(4, float)), nil, false, "- unknown"},
+		{"one long double", class(12, wide), nil, false, "- unknown"},
+		{"with a copy constructor", owner, nil, false, "eax memory 0 4"},
+		{"perhaps with one", doubtful, nil, false, "- unknown"},
+		{"of a method", float, method, false, "st0 value 4"},
+		{"of a method that only its file calls", float, method, true, "- unknown"},
+		{"of a function with another convention", float, []types.Parameter{{Name: "a", Type: integer, Entry: inECX}}, false, "- unknown"},
+	} {
+		made := NewMaker(Win32).Function(&types.Function{Name: "f", Size: 1, Result: test.result, Parameters: test.parameters, Local: test.local}, nil)
+		if got := made.Leave[0].Place + " " + opText(made.Leave[0].Op); got != test.want {
+			t.Errorf("%s: %s, not %s", test.name, got, test.want)
+		}
+	}
+}
+
+// TestForget checks that nothing is left of what a function is entered with.
+func TestForget(t *testing.T) {
+	value := Op{Kind: Direct, Size: 4}
+	f := Function{Enter: []Value{{Name: "a", Place: "stack+0", Op: value}}, Leave: []Value{{Name: Result, Place: "eax", Op: value}, {Name: "a@leave", Place: "@stack+0", Op: value}}}
+	f.Forget()
+	if f.Enter[0].Place != "-" || f.Enter[0].Op != (Op{}) || f.Leave[0].Place != "eax" || f.Leave[1].Place != "-" || f.Leave[1].Op != (Op{}) {
+		t.Errorf("%+v", f)
+	}
+}

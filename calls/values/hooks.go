@@ -28,6 +28,19 @@ func (f *Function) AtHooks(code *hooks.Code) {
 	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
 }
 
+// Forget makes the values of the function's enter unknown, and what pointers lead to that are kept there: its hook may not be called
+// by its first instruction, so that nothing is where the calling convention puts it.
+func (f *Function) Forget() {
+	for i := range f.Enter {
+		f.Enter[i].Place, f.Enter[i].Op = "-", Op{}
+	}
+	for i := range f.Leave {
+		if v := &f.Leave[i]; strings.HasPrefix(v.Place, "@") {
+			v.Place, v.Op = "-", Op{}
+		}
+	}
+}
+
 // keepAt has the hook at which a function is entered keep the pointers that the values of Leave follow. The places of these
 // values become the numbers of the pointers, counted from 0 in the order of Hook.Keeps. A value whose pointer is not known at
 // that hook becomes unknown.

@@ -125,7 +125,7 @@ const (
 
 // A Maker makes the plans of a module's functions.
 type Maker struct {
-	// ABI is the calling convention: [SysV], [Cdecl], [Win64] or [AAPCS64].
+	// ABI is the calling convention: [SysV], [Cdecl], [Win64], [Win32] or [AAPCS64].
 	ABI ABI
 	// Texts says that the plan also takes the texts that members of structs point to.
 	Texts bool
@@ -150,7 +150,7 @@ type convention interface {
 
 // word returns the size of a pointer in bytes.
 func (m *Maker) word() int {
-	if m.ABI == Cdecl {
+	if m.ABI == Cdecl || m.ABI == Win32 {
 		return 4
 	}
 	return 8
@@ -160,6 +160,8 @@ func (m *Maker) convention() convention {
 	switch m.ABI {
 	case Cdecl:
 		return &cdecl{}
+	case Win32:
+		return &cdecl{windows: true}
 	case Win64:
 		return &win64{}
 	case AAPCS64:

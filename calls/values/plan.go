@@ -36,6 +36,7 @@ const (
 
 	SysV    ABI = "sysv"
 	Win64   ABI = "win64"
+	Win32   ABI = "win32"
 	Cdecl   ABI = "x86"
 	AAPCS64 ABI = "aapcs64"
 )

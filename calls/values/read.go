@@ -78,7 +78,7 @@ func (in *planReader) line(text string) error {
 		return among(in.plan.Machine, X8664, X86, ARM64)
 	case "abi":
 		in.plan.ABI = ABI(f.name())
-		return among(in.plan.ABI, SysV, Win64, Cdecl, AAPCS64)
+		return among(in.plan.ABI, SysV, Win64, Win32, Cdecl, AAPCS64)
 	case "module":
 		if err := in.endHook(); err != nil {
 			return err

@@ -125,6 +125,10 @@ func TestWithoutValues(t *testing.T) {
 		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64, Calls: HookFunctions, dll: "logrec.dll"}, false, ""},
 		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64, Calls: HookPenter, dll: "logrec.dll"}, false, "/Gh and /GH"},
 		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64}, false, "calls no hooks"},
+		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Calls: HookPenter, dll: "logrec.dll"}, false, ""},
+		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Calls: HookEntry, dll: "logrec.dll"}, false, ""},
+		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Calls: HookFunctions, dll: "logrec.dll"}, false, "of 32 bits"},
+		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Linked: true}, false, ""},
 	} {
 		test.program.Path = "/a/app"
 		got := test.program.WithoutValues(test.raw)

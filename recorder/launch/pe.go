@@ -38,6 +38,9 @@ func (p *Program) inspectPE(path string) error {
 		// NAME:DLL
 		name, dll, _ := strings.Cut(s, ":")
 		h := hookNames[name]
+		if p.Machine == elf.EM_386 {
+			h |= hookNames["_"+name] // x86 has an underscore before all names
+		}
 		recorder := false
 		for _, r := range recorderDLLs {
 			recorder = recorder || strings.EqualFold(dll, r)

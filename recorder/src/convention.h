@@ -16,6 +16,10 @@
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "x86"
 #define LR_MACHINE "x86"
+#elif defined(__i386__) && defined(_WIN32) && !defined(_MSC_VER)
+#define LR_HAVE_PLANS 1
+#define LR_CONVENTION "win32"
+#define LR_MACHINE "x86"
 #elif defined(__aarch64__) && defined(__ELF__) && defined(__linux__) && defined(__LP64__) && !defined(__AARCH64EB__)
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "aapcs64"

@@ -1,13 +1,11 @@
-/* hooks_penter_gnu.S: _penter and _pexit for gcc and clang, x64 and x86. No compiler
+/* hooks_penter_gnu.S: _penter and _pexit for gcc and clang, x64; hooks_i386_windows.S has those of x86. No compiler
  * but MSVC calls them; this is for programs of both. hooks_penter.c and
  * hooks_penter_x64.asm say the rest. */
 
-#if defined(_WIN32)
+#if defined(_WIN32) && defined(__x86_64__)
 
 .intel_syntax noprefix
 .text
-
-#if defined(__x86_64__)
 
 .macro HOOK name, fast, slow
         .globl  \name
@@ -65,58 +63,6 @@
 
 HOOK _penter, lr_penter, lr_penter_slow
 HOOK _pexit, lr_pexit, lr_pexit_slow
-
-#elif defined(__i386__)
-
-.macro HOOK name, fast, slow
-        .globl  \name
-        .p2align 4
-        .def    \name; .scl 2; .type 32; .endef
-\name:
-        push    ebp
-        mov     ebp, esp
-        sub     esp, 128
-        and     esp, -16
-        mov     [esp+16], eax
-        mov     [esp+20], ecx
-        mov     [esp+24], edx
-        movaps  [esp+32], xmm0
-        movaps  [esp+48], xmm1
-        movaps  [esp+64], xmm2
-        movaps  [esp+80], xmm3
-        movaps  [esp+96], xmm4
-        movaps  [esp+112], xmm5
-        mov     eax, [ebp+4]
-        lea     edx, [ebp+8]
-        mov     [esp], eax
-        mov     [esp+4], edx
-        call    \fast
-        movaps  xmm0, [esp+32]
-        movaps  xmm1, [esp+48]
-        movaps  xmm2, [esp+64]
-        movaps  xmm3, [esp+80]
-        movaps  xmm4, [esp+96]
-        movaps  xmm5, [esp+112]
-        test    eax, eax
-        jnz     1f
-        mov     eax, [ebp+4]
-        lea     edx, [ebp+8]
-        mov     [esp], eax
-        mov     [esp+4], edx
-        call    \slow
-1:
-        mov     eax, [esp+16]
-        mov     ecx, [esp+20]
-        mov     edx, [esp+24]
-        mov     esp, ebp
-        pop     ebp
-        ret
-.endm
-
-HOOK __penter, _lr_penter, _lr_penter_slow
-HOOK __pexit, _lr_pexit, _lr_pexit_slow
-
-#endif
 
 #if defined(LOGREC_BUILD_SHARED)
 .section .drectve, "yn"

@@ -11,7 +11,7 @@
 
 LR_OWN void lr_plan_read(void) {
   if (lr_settings.values == LR_VALUES_PLAN || lr_settings.values == LR_VALUES_RAW) {
-    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64, x86 and arm64, and on Windows x64 where gcc or clang of MinGW built the recorder, only: none are taken");
+    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64, x86 and arm64, and on Windows x64 and x86 where gcc or clang of MinGW built the recorder, only: none are taken");
     lr_settings.values = LR_VALUES_UNSET;
   }
 }

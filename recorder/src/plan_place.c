@@ -139,7 +139,7 @@ LR_OWN unsigned lr_plan_place(struct token w, int leave, int hook, struct part *
       /* The last part holds all remaining bytes of the value. */
       if (at > w.n) p->size = MOST_DIRECT;
 #if !defined(__aarch64__)
-    } else if (is(name, "st0") && leave && !hook && sizeof(wchar_t) != 2) { /* Windows returns nothing in st0 */
+    } else if (is(name, "st0") && leave && !hook && (sizeof(wchar_t) != 2 || sizeof(void *) == 4)) { /* Windows x64 returns nothing in st0 */
       p->source = 0;
       p->size = 16;
       p->is_st0 = 1;

@@ -44,18 +44,7 @@ LR_INLINE int guarded(void) { return 0; }
 #endif
 
 /* copy copies n bytes of memory, n < PAGE, or fewer: up to the first, or the first page, that cannot be read. */
-#if defined(__i386__) || defined(__aarch64__)
-LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
-  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE || lr_relaxed(&lr_memory_refused)) return 0;
-  /* What one part leads to is copied whole or not at all. */
-  const size_t here = PAGE - from % PAGE, first = n < here ? n : here;
-  const struct iovec own = {to, n}, parts[2] = {{(void *)from, first}, {(void *)(from + first), n - first}};
-  const int error = errno;
-  long result = syscall(SYS_process_vm_readv, (long)lr_global.pid, &own, 1l, parts, first < n ? 2l : 1l, 0l);
-  errno = error;
-  return result > 0 ? (size_t)result : 0;
-}
-#elif defined(_WIN32)
+#if defined(_WIN32)
 /* A handler of exceptions would not be the first that a program has, and debuggers would stop at the faults. So the
  * system copies. It would take the guard from the page below a stack, which is why it is asked before what is there. */
 LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
@@ -74,6 +63,17 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   }
   SetLastError(error);
   return done;
+}
+#elif defined(__i386__) || defined(__aarch64__)
+LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE || lr_relaxed(&lr_memory_refused)) return 0;
+  /* What one part leads to is copied whole or not at all. */
+  const size_t here = PAGE - from % PAGE, first = n < here ? n : here;
+  const struct iovec own = {to, n}, parts[2] = {{(void *)from, first}, {(void *)(from + first), n - first}};
+  const int error = errno;
+  long result = syscall(SYS_process_vm_readv, (long)lr_global.pid, &own, 1l, parts, first < n ? 2l : 1l, 0l);
+  errno = error;
+  return result > 0 ? (size_t)result : 0;
 }
 #else
 /* A sanitizer's calls would change the registers of the system call. */

@@ -13,8 +13,8 @@
 #pragma GCC visibility push(hidden)
 #endif
 
-#if defined(__i386__)
-/* What hooks_fentry_i386.S keeps. st0: where it has put that register, of 10 bytes. */
+#if defined(__i386__) || defined(_M_IX86)
+/* What hooks_fentry_i386.S and hooks_i386_windows.S keep. st0: where that register has been put, of 10 bytes. */
 struct lr_registers {
   uint32_t eax, ecx, edx;
   const uint8_t *st0;

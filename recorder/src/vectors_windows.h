@@ -1,5 +1,5 @@
-/* vectors_windows.h: saving all vector registers around the slow functions of hooks: the system and the C library may
- * change all of them. Used by the hooks_*.c on Windows. */
+/* vectors_windows.h: saving all vector registers, and those of the x87, around the slow functions of hooks: the system and the
+ * C library may change all of them. Used by the hooks_*.c on Windows. */
 
 #ifndef LOGREC_VECTORS_WINDOWS_H
 #define LOGREC_VECTORS_WINDOWS_H
@@ -74,15 +74,24 @@ LR_INLINE void lr_restore_vectors(const uint8_t *area, uint32_t mask) {
 #endif
 }
 
-/* lr_vectors_restore gives all vector registers the content back that lr_vectors_save found. */
+/* lr_vectors_restore gives all of these registers the content back that lr_vectors_save found. The latter returns where it has
+ * put st0. On x86 it also empties the registers of the x87: the result of a function may be in one, and code that is called
+ * expects them to be free. */
 struct lr_vectors {
   uint8_t room[LR_VECTOR_AREA + 64];
   uint32_t mask;
 };
 LR_INLINE uint8_t *lr_vector_area(struct lr_vectors *v) { return v->room + (0 - (uintptr_t)v->room) % 64; }
-LR_INLINE void lr_vectors_save(struct lr_vectors *v) {
+LR_INLINE const uint8_t *lr_vectors_save(struct lr_vectors *v) {
+  enum { ST0 = 32 }; /* of what xsave and fxsave write */
   v->mask = lr_vector_states();
   lr_save_vectors(lr_vector_area(v), v->mask);
+#if defined(_MSC_VER) && !defined(__clang__) && defined(_M_IX86)
+  __asm fninit
+#elif defined(__i386__)
+  __asm__ volatile("fninit");
+#endif
+  return lr_vector_area(v) + ST0;
 }
 LR_INLINE void lr_vectors_restore(struct lr_vectors *v) { lr_restore_vectors(lr_vector_area(v), v->mask); }
 

@@ -1,4 +1,4 @@
-/* xsave.h: how much room xsave needs (hooks_fentry.c, hooks_fentry_i386.c). */
+/* xsave.h: how much room xsave needs (hooks_fentry.c, hooks_i386.c). */
 
 #ifndef LOGREC_XSAVE_H
 #define LOGREC_XSAVE_H

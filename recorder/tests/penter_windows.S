@@ -230,7 +230,7 @@ BEGIN outer
 END
 
 /* void registers(const void *in, void *out, void (*hook)(void), int avx) with
- * eax, ecx, edx in the first places, and st(0) as a double in the fourth. */
+ * eax, ecx, edx in the first places, st(0) as a double in the fourth, the flags in the fifth, and eight vector registers. */
         .globl  _registers
         .p2align 4
         .def    _registers; .scl 2; .type 32; .endef
@@ -248,7 +248,11 @@ _registers:
         movups  xmm3, [ecx+152]
         movups  xmm4, [ecx+184]
         movups  xmm5, [ecx+216]
+        movups  xmm6, [ecx+248]
+        movups  xmm7, [ecx+280]
         fld     qword ptr [ecx+24]
+        push    [ecx+32]
+        popf
         mov     eax, [ecx]
         mov     edx, [ecx+16]
         mov     ecx, [ecx+8]
@@ -256,7 +260,11 @@ _registers:
         mov     [esi], eax
         mov     [esi+8], ecx
         mov     [esi+16], edx
+        pushf
+        pop     [esi+32]
         fstp    qword ptr [esi+24]
+        movups  [esi+248], xmm6
+        movups  [esi+280], xmm7
         movups  [esi+56], xmm0
         movups  [esi+88], xmm1
         movups  [esi+120], xmm2

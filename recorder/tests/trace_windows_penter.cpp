@@ -38,24 +38,33 @@ static int wrong;
 static void keepsRegisters() {
   const bool wide = sizeof(void *) == 8;
   const int avx = wide && __builtin_cpu_supports("avx");
-  uint8_t in[248], out[248], want[248];
-  for (int i = 0; i < 248; i++) in[i] = uint8_t(1 + i * 37);
-  if (!wide) {
-    const double value = 1.25;
-    memcpy(in + 24, &value, 8);
-  }
+  const int size = wide ? 248 : 312;
+  uint8_t in[312], out[312], want[312];
+  for (int i = 0; i < size; i++) in[i] = uint8_t(1 + i * 37);
   memset(want, 0, sizeof want);
-  for (int i = 0; i < 248; i++) {
+  for (int i = 0; i < size; i++) {
     const bool general = i < 56, upper = !general && (i - 56) % 32 >= 16;
-    if (general ? wide || (i % 8 < 4 && i < 24) || (i >= 24 && i < 32) : !upper || avx) want[i] = in[i];
+    if (general ? wide || (i % 8 < 4 && i < 24) : !upper || avx) want[i] = in[i];
   }
-  for (int i = 0; i < 3; i++) {
-    memset(out, 0, sizeof out);
-    registers(in, out, _penter, avx);
-    CHECK(memcmp(out, want, sizeof out) == 0);
-    memset(out, 0, sizeof out);
-    registers(in, out, _pexit, avx);
-    CHECK(memcmp(out, want, sizeof out) == 0);
+  // Those that arithmetic sets, one after the other, all and none.
+  const uint32_t arithmetic = 0x8d5, flags[] = {arithmetic, 0, 1, 4, 0x10, 0x40, 0x80, 0x800};
+  for (uint32_t flag : flags) {
+    if (!wide) {
+      const double value = 1.25;
+      memcpy(in + 24, &value, 8), memcpy(want + 24, &value, 8);
+      memcpy(in + 32, &flag, 4), memcpy(want + 32, &flag, 4);
+    }
+    for (int exit = 0; exit < 2; exit++) {
+      memset(out, 0, sizeof out);
+      registers(in, out, exit ? _pexit : _penter, avx);
+      if (!wide) {
+        uint32_t left;
+        memcpy(&left, out + 32, 4);
+        left &= arithmetic;
+        memcpy(out + 32, &left, 4);
+      }
+      CHECK(memcmp(out, want, sizeof out) == 0);
+    }
   }
 }
 

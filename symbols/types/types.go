@@ -136,7 +136,8 @@ type Parameter struct {
 // An Entry is a place of an argument when a function is entered.
 type Entry struct {
 	Kind EntryKind
-	// Number is DWARF's number of the register, or how many bytes behind the return address the argument lies.
+	// Number is DWARF's number of the register, or how many bytes behind the return address the argument lies; InFrame, where there
+	// it is put to, which is negative.
 	Number int
 	// Pointed says that the address of the argument is there, not the argument itself.
 	Pointed bool

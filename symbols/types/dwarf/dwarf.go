@@ -416,7 +416,9 @@ func (r *reader) function(at dwarf.Offset) error {
 		}
 	}
 	if r.im.Machine == "x86" {
-		r.findLoaded(&f, low)
+		if !made {
+			r.findSpilled(&f, low)
+		}
 	} else {
 		withoutTwice(f.Parameters)
 	}

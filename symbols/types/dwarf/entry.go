@@ -3,10 +3,7 @@ package dwarf
 import (
 	"debug/dwarf"
 
-	"golang.org/x/arch/x86/x86asm"
-
 	"logparser/symbols/types"
-	"logparser/symbols/x86"
 )
 
 // Operations of location expressions.
@@ -22,7 +19,7 @@ const (
 
 // entryOf tells where a parameter is when the function that begins at low is entered. The frame's base must be
 // the CFA: the arguments that the caller has put on the stack begin there. A parameter below the CFA is put
-// there by the function itself (InFrame).
+// there by the function itself (InFrame; spill.go finds where from).
 func (r *reader) entryOf(function, parameter *dwarf.Entry, low uint64) types.Entry {
 	var where []byte
 	switch v := parameter.Val(dwarf.AttrLocation).(type) {
@@ -59,8 +56,8 @@ func placeOf(where []byte) types.Entry {
 		if len(rest) > 0 && !pointed {
 			return types.Entry{}
 		}
-		if offset < 0 && !pointed {
-			return types.Entry{Kind: types.InFrame}
+		if offset < 0 && offset >= -1<<20 {
+			return types.Entry{Kind: types.InFrame, Number: int(offset), Pointed: pointed}
 		}
 		if offset >= 0 && offset <= 1<<20 {
 			return types.Entry{Kind: types.OnStack, Number: int(offset), Pointed: pointed}
@@ -121,94 +118,5 @@ func (r *reader) locationAt(at, address uint64) (found []byte) {
 		}
 		return found == nil
 	})
-	return found
-}
-
-// findLoaded is for numbers of less or more than 4 bytes that are parameters of a function of the x86, when
-// debug information tells only where the function puts them, as that of gcc without optimization does. If all
-// parameters would lie on the stack, one behind the other, and the function's first instructions load each of
-// them from there, they are there when the function is entered; else it is not known where they are.
-func (r *reader) findLoaded(f *types.Function, low uint64) {
-	const word = 4
-	at := 0
-	if t := f.Result; t != nil && (t.Kind == types.Struct || t.Kind == types.Text && (t.Name == types.StdString || t.Name == types.StdStringView)) {
-		at = word // its address
-	}
-	places := make([]int, len(f.Parameters))
-	var loaded map[int]bool
-	for i := range f.Parameters {
-		p := &f.Parameters[i]
-		places[i] = -1
-		switch {
-		case p.Type == nil || p.Type.Size <= 0 && p.Type.Kind != types.Text:
-			return
-		case p.Entry.Kind == types.InFrame && p.Type.Size != word && isNumber(p.Type):
-			if loaded == nil {
-				loaded = r.loads(low)
-			}
-			if !loaded[at] {
-				return
-			}
-			places[i] = at
-		case p.Entry.Kind != types.OnStack || p.Entry.Number != at:
-			return
-		}
-		size := max(p.Type.Size, word)
-		if p.Entry.Pointed || p.Type.Kind == types.Text && p.Type.Size == 0 {
-			size = word
-		}
-		at += (size + word - 1) &^ (word - 1)
-	}
-	for i, place := range places {
-		if place >= 0 {
-			f.Parameters[i].Entry = types.Entry{Kind: types.OnStack, Number: place}
-		}
-	}
-}
-
-func isNumber(t *types.Type) bool {
-	switch t.Kind {
-	case types.Int, types.Uint, types.Bool, types.Char, types.Enum, types.Flags, types.Float:
-		return true
-	}
-	return false
-}
-
-// loads returns the offsets behind the return address from which a function with a frame pointer loads
-// registers before its first call or jump. A call that is its first instruction (a hook) does not count.
-func (r *reader) loads(low uint64) map[int]bool {
-	const most, saved = 256, 8 // the frame pointer and the return address
-	found := make(map[int]bool)
-	s := r.im.SectionAt(low)
-	if s == nil {
-		return nil
-	}
-	c, err := s.Content()
-	if err != nil {
-		return nil
-	}
-	code, err := c.Bytes(int64(low-s.Addr), min(most, c.Size()-int64(low-s.Addr)))
-	if err != nil {
-		return nil
-	}
-	framed := false
-	for first := true; len(code) > 0; first = false {
-		inst, err := x86.Decode(code, 32)
-		if err != nil || inst.PCRel > 0 && !first {
-			break
-		}
-		code = code[inst.Len:]
-		if inst.Op == x86asm.MOV && inst.Args[0] == x86asm.EBP && inst.Args[1] == x86asm.ESP {
-			framed = true
-		}
-		m, ok := inst.Args[1].(x86asm.Mem)
-		if inst.Op == x86asm.FLD {
-			m, ok = inst.Args[0].(x86asm.Mem)
-		}
-		_, to := inst.Args[0].(x86asm.Reg)
-		if framed && ok && (to || inst.Op == x86asm.FLD) && inst.Op != x86asm.LEA && m.Base == x86asm.EBP && m.Index == 0 && m.Disp >= saved {
-			found[int(m.Disp)-saved] = true
-		}
-	}
 	return found
 }
