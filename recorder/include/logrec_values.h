@@ -36,7 +36,7 @@ extern "C" {
 
 /* What the macros make of a place in the source; the recorder fills in the first two when it is come by. */
 struct logrec_place {
-  uint32_t log, id;
+  uint32_t id, log;
   uint32_t line;
   const char *function, *file, *text;
 };
@@ -56,6 +56,9 @@ LOGREC_API void logrec_result(struct logrec_place *place, const struct logrec_ty
  * rest is 0. */
 LOGREC_API void logrec_arguments_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes);
 LOGREC_API void logrec_result_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes);
+/* The same where one word has them all. */
+LOGREC_API void logrec_arguments_word(struct logrec_place *place, const struct logrec_types *types, uint64_t word);
+LOGREC_API void logrec_result_word(struct logrec_place *place, const struct logrec_types *types, uint64_t word);
 /* 1 if such values are recorded now. */
 LOGREC_API int logrec_takes_values(void);
 
@@ -301,13 +304,15 @@ LOGREC_INLINE_ void fill(uint64_t *cells, Text *texts, const F &first, const T &
 struct Arguments {
   static LOGREC_INLINE_ void cells(struct logrec_place *p, const struct logrec_types *t, const uint64_t *cells) { logrec_arguments(p, t, cells); }
   static LOGREC_INLINE_ void packed(struct logrec_place *p, const struct logrec_types *t, const uint64_t *w, unsigned n) {
-    logrec_arguments_packed(p, t, w[0], w[1], n);
+    if (n <= 8) logrec_arguments_word(p, t, w[0]);
+    else logrec_arguments_packed(p, t, w[0], w[1], n);
   }
 };
 struct Result {
   static LOGREC_INLINE_ void cells(struct logrec_place *p, const struct logrec_types *t, const uint64_t *cells) { logrec_result(p, t, cells); }
   static LOGREC_INLINE_ void packed(struct logrec_place *p, const struct logrec_types *t, const uint64_t *w, unsigned n) {
-    logrec_result_packed(p, t, w[0], w[1], n);
+    if (n <= 8) logrec_result_word(p, t, w[0]);
+    else logrec_result_packed(p, t, w[0], w[1], n);
   }
 };
 
@@ -428,7 +433,8 @@ __attribute__((always_inline, no_instrument_function, unused)) static inline uns
     unsigned logrec_at_ = 0; \
     LOGREC_EACH_(LOGREC_PUT_, __VA_ARGS__); \
     struct logrec_place *const logrec_here_ = LOGREC_PLACE_(#__VA_ARGS__); \
-    if (logrec_at_ <= 16) logrec_arguments_packed(logrec_here_, &logrec_types_, logrec_words_[0], logrec_words_[1], logrec_at_); \
+    if (logrec_at_ <= 8) logrec_arguments_word(logrec_here_, &logrec_types_, logrec_words_[0]); \
+    else if (logrec_at_ <= 16) logrec_arguments_packed(logrec_here_, &logrec_types_, logrec_words_[0], logrec_words_[1], logrec_at_); \
     else logrec_arguments(logrec_here_, &logrec_types_, logrec_cells_); \
   } while (0)
 #define LOGREC_RETURN(...) \
@@ -440,7 +446,8 @@ __attribute__((always_inline, no_instrument_function, unused)) static inline uns
     uint64_t logrec_words_[2] = {0, 0}; \
     const unsigned logrec_at_ = logrec_pack_(logrec_words_, 0, logrec_cells_[0], logrec_codes_[0]); \
     struct logrec_place *const logrec_here_ = LOGREC_PLACE_(#__VA_ARGS__); \
-    if (logrec_at_ <= 16) logrec_result_packed(logrec_here_, &logrec_types_, logrec_words_[0], logrec_words_[1], logrec_at_); \
+    if (logrec_at_ <= 8) logrec_result_word(logrec_here_, &logrec_types_, logrec_words_[0]); \
+    else if (logrec_at_ <= 16) logrec_result_packed(logrec_here_, &logrec_types_, logrec_words_[0], logrec_words_[1], logrec_at_); \
     else logrec_result(logrec_here_, &logrec_types_, logrec_cells_); \
     logrec_result_; \
   })

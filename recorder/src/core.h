@@ -45,7 +45,7 @@ extern uintptr_t lr_mode;
 struct lr_frame_entry {
   uint64_t function; /* address << 1 | kind */
   uintptr_t frame;   /* of the hook's call: decreases with depth */
-  uint32_t owner, pc; /* of struct lr_place */
+  uint32_t owner, pc; /* of struct lr_place, or of struct lr_valued */
   uint64_t time;     /* of the enter, units; 0: lr_hidden */
 };
 
@@ -67,16 +67,17 @@ struct lr_place {
    * enter those with arguments, at a leave those with the result. Else NULL. */
   const struct lr_registers *registers;
 };
-/* Owners that are no addresses. LR_BY_HAND: the program itself tells of its calls, and their frames say
- * nothing about their order. LR_ONE_CALL: no two open calls have the same frame. */
-enum { LR_BY_HAND = 0, LR_ONE_CALL = 1 };
+/* Owners that are no addresses. LR_ONE_CALL: no two open calls have the same frame. LR_QUICK_LEAVE, of entries alone: the
+ * same, and what the leave takes is LR_QUICKEST (values.h). Of both, pc is the handle of the function in the plan, or, as that of their hooks,
+ * LR_ONE_CALL. LR_BY_HAND: the program itself tells of its calls, and their frames say nothing about their order. */
+enum { LR_ONE_CALL = 1, LR_QUICK_LEAVE = 2, LR_BY_HAND = 3 };
 
 /* A frame that is at most this far from the innermost call's is taken to be on the same
  * stack: stacks are larger. */
 enum { LR_NEAR = 4096 };
 
 /* 1 for calls that are known by their frame: the leave has the same. */
-LR_INLINE int lr_by_frame(const struct lr_frame_entry *f) { return (f->function & 1) || f->owner == LR_ONE_CALL; }
+LR_INLINE int lr_by_frame(const struct lr_frame_entry *f) { return (f->function & 1) || f->owner <= LR_QUICK_LEAVE; }
 
 /* 1 for calls that are on the stack but not in the log: those that LOGREC_DEPTH leaves out, and those of
  * functions of LOGREC_INSIDE that the lists leave out. */
@@ -251,7 +252,7 @@ struct lr_state {
   uint64_t last_clock; /* monotonic ns */
   uint8_t *first_clock; /* where the first CLOCK has the offset of local time */
   uint32_t snapshots;
-  uint32_t log;     /* which one of this process and those that it was forked from: 1, 2, ... */
+  uint64_t log;     /* which one of this process and those that it was forked from: 1, 2, ... in its upper half */
   uint32_t places;  /* those of logrec_values.h that are in the log */
   uint32_t ways;    /* those that are in the log: 1 << lr_way */
   uint32_t gate;    /* LR_GATE_...; always open without triggers */
@@ -494,7 +495,7 @@ struct lr_event {
   const struct lr_place *at;
 };
 /* 1 for hooks whose at->site lies above at->frame on the stack. */
-LR_INLINE int lr_site_above(const struct lr_event *e) { return e->at->owner > LR_ONE_CALL; }
+LR_INLINE int lr_site_above(const struct lr_event *e) { return e->at->owner > LR_BY_HAND; }
 /* Where that is; x86-64 only, else 0. */
 uintptr_t lr_return_slot(const struct lr_event *e);
 /* Finds the level that an event belongs to and takes it, NULL where all are in use; gives it back. */
@@ -608,6 +609,31 @@ void lr_plan_write(void);
 void lr_plan_forget(uintptr_t base, size_t size);
 /* The settings are known. alone: 1 if nothing else makes events take the longer way. */
 void lr_plan_choose(int alone);
+
+/* ---- for the hot path: one instruction, where compilers make two or three of an atomic read or a store ---- */
+
+/* lr_behind returns an address n bytes behind what a pointer leads to. */
+#define lr_behind(pointer, n) lr_add_pointer((n), (const void *)(pointer))
+LR_INLINE uintptr_t lr_add_pointer(uintptr_t n, const void *pointer) {
+#if defined(__GNUC__) && defined(__x86_64__)
+  __asm__ volatile("addq %1,%0" : "+r"(n) : "m"(*(const uintptr_t *)pointer) : "cc");
+  return n;
+#else
+  return n + lr_relaxed((const uintptr_t *)pointer);
+#endif
+}
+
+/* lr_differs tells whether *p is not v; what is read behind it is read later. */
+LR_INLINE int lr_differs(const uintptr_t *p, uintptr_t v) {
+#if defined(__GNUC__) && defined(__x86_64__)
+  __asm__ goto("cmpq %1,%0\n\tjne %l[differs]" : : "m"(*p), "r"(v) : "cc", "memory" : differs);
+  return 0;
+differs:
+  return 1;
+#else
+  return lr_load(p) != v;
+#endif
+}
 
 /* ---- writing into a chunk ---- */
 

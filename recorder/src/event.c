@@ -209,7 +209,7 @@ LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t
 #if LR_HAVE_PLANS
 /* by_hook tells whether a hook of -finstrument-functions was called, which sees the registers of the middle
  * of a function. */
-LR_INLINE int by_hook(const struct lr_place *at) { return at->owner > LR_ONE_CALL; }
+LR_INLINE int by_hook(const struct lr_place *at) { return at->owner > LR_BY_HAND; }
 LR_INLINE const struct lr_valued *valued_of(uintptr_t function, const struct lr_place *at) {
   if (!by_hook(at)) return lr_valued_of(function);
   /* A function that ends by a jump to the hook has it return to its caller. In the plan such a hook has the address behind

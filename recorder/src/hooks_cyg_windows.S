@@ -14,10 +14,7 @@
         .def    \name; .scl 2; .type 32; .endef
 \name:
         cmp     dword ptr [rip+lr_taking], 0
-        jne     \keeping
-        jmp     \plain
-
-        .p2align 4
+        je      \plain
         .def    \keeping; .scl 3; .type 32; .endef
         .seh_proc \keeping
 \keeping:

@@ -14,9 +14,7 @@
   .cfi_startproc
   endbr64
   cmpl $0,lr_taking(%rip)
-  jne 1f
-  jmp \plain
-1:
+  je \plain
   sub $200,%rsp
   .cfi_adjust_cfa_offset 200
   movq %xmm0,(%rsp)

@@ -55,6 +55,7 @@ void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const st
 int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
+int lr_fjump_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, struct lr_registers *registers);
 void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers);
@@ -72,7 +73,7 @@ LR_CALLED uint32_t lr_find_xsave_size(void) {
 
 #endif
 
-/* has_room tells whether a program's record fits behind an event of the hot path. */
+/* has_room tells whether any program's record fits behind an event of the hot path. */
 LR_INLINE int has_room(const struct lr_level *v, const struct lr_program *program) {
   return v->chunk->used + program->most + LR_RESERVE < v->limit;
 }
@@ -80,12 +81,13 @@ LR_INLINE int has_room(const struct lr_level *v, const struct lr_program *progra
 #if defined(_WIN32)
 /* These may call the system, which changes the upper halves of vector registers. So here the slow functions take such
  * values. */
-LR_INLINE int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
+LR_INLINE int write_enter(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
   return (void)v, (void)address, (void)kind, (void)frame, (void)f, (void)r, 0;
 }
-LR_INLINE int leave_with_all(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
+LR_INLINE int write_leave(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
   return (void)v, (void)frame, (void)program, (void)r, 0;
 }
+LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *program) { (void)r, (void)program; /* they are kept */ }
 #else
 /* keep_vectors saves the vector registers if a program takes values from them. Nothing has changed them yet. */
 LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *program) {
@@ -104,17 +106,17 @@ LR_COLD static size_t take(uint8_t *p, unsigned type, const struct lr_program *p
   return program->count ? (size_t)(lr_take_values(p, type, program, r, frame, kept) - p) : 0;
 }
 
-/* enter_with_all and leave_with_all take what lr_take_quick cannot, such as texts. The time of an enter is read after
+/* write_enter and write_leave take what lr_take_quick cannot, such as texts. The time of an enter is read after
  * its values were taken, and that of a leave before: the duration of the call does not have in it what it took to
  * copy them. */
-LR_COLD static int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
+LR_COLD static int write_enter(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
   if (f->keeps && !v->kept) return 0; /* the slow function makes room for them */
   const size_t n = take(lr_position(v) + LR_ENTER_BYTES, LRF_ARGUMENTS, &f->enter, r, frame, NULL);
-  if (!lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n, NULL, NULL)) return 0;
+  if (!lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n, NULL, NULL, 0)) return 0;
   if (f->keeps) lr_keep(v, f, r, frame);
   return 1;
 }
-LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
+LR_COLD static int write_leave(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
   const struct lr_frame_entry *const call = v->top - 1; /* the leave does not change the entry */
   if (!lr_try_leave(v, call->function, frame, 1)) return 0;
   lr_commit(v, lr_position(v) + take(lr_position(v), LRF_RESULT, program, r, frame, lr_kept_of(v, call)));
@@ -123,29 +125,52 @@ LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const str
 
 #endif
 
-/* enter_with_more and leave_with_more are for what lr_take_quickest does not take. */
-LR_APART static int enter_with_more(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
-  struct lr_level *const v = &t->level[0];
+/* enter_by takes the level and writes an enter with what a program takes that is as quick as quick says. It calls nothing, so
+ * that it has no registers to save. */
+LR_INLINE int enter_by(const struct lr_valued *f, uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_level *v, unsigned kind,
+                       int quick) {
   v->inside = frame;
   lr_barrier();
-  int done = 0;
-  const struct lr_valued *const f = lr_valued_quick(address);
-  if (LR_LIKELY(f && has_room(v, &f->enter))) {
-    if (LR_LIKELY(f->enter.quick)) {
-      lr_take_quick(lr_position(v) + LR_ENTER_BYTES, &f->enter, r);
-      lr_barrier();
-      done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, f->enter.grows - LR_ENTER_BYTES, NULL, NULL);
-    } else {
-      done = enter_with_all(v, address, kind, frame, f, r);
-    }
-  }
+  const int done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, 0, f, r, quick);
   lr_barrier();
   v->inside = idle;
   return !done;
 }
 
+/* enter_with_more is for what lr_take_quickest does not take, enter_with_all for what lr_take_quick does not. */
+LR_APART static int enter_with_all(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
+  struct lr_level *const v = &t->level[0];
+  const struct lr_valued *const f = lr_valued_quick(address);
+  int done = 0;
+  v->inside = frame;
+  lr_barrier();
+  if (LR_LIKELY(f && has_room(v, &f->enter) && write_enter(v, address, kind, frame, f, r))) {
+    memcpy(&v->top[-1].owner, &f->owner, sizeof f->owner + sizeof f->pc);
+    done = 1;
+  }
+  lr_barrier();
+  v->inside = idle;
+  return !done;
+}
+LR_INLINE int quick_enter(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
+  const struct lr_valued *const f = lr_valued_quick(address);
+  if (LR_UNLIKELY(!f || !f->enter.quick)) return enter_with_all(address, frame, idle, r, t, kind);
+  keep_vectors(r, &f->enter);
+  return enter_by(f, address, frame, idle, r, &t->level[0], kind, LR_QUICK);
+}
+LR_APART static int enter_with_more(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t) {
+  return quick_enter(address, frame, idle, r, t, 1);
+}
+#if !defined(_WIN32)
+LR_APART static int patched_with_more(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t) {
+  return quick_enter(address, frame, idle, r, t, 0);
+}
+#else
+#define patched_with_more enter_with_more /* there are none */
+#endif
+
 #if defined(_WIN32)
-LR_INLINE int enter_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
+LR_INLINE int write_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
   return (void)t, (void)address, (void)kind, (void)frame, 0;
 }
 #else
@@ -161,10 +186,10 @@ LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
   return block != lr_main_block && block - frame <= LR_CLOSE_BY;
 }
 
-/* enter_after is the hot path for an enter whose frame shows that calls before it have ended: in programs that have
+/* write_after is the hot path for an enter whose frame shows that calls before it have ended: in programs that have
  * hooks at enters only, and after tail calls. It writes the leaves of these calls and the enter, all of one time. It
  * returns 0, and has changed nothing, where lr_ended has to look closer. The caller has taken t's level 0. */
-LR_APART static int enter_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
+LR_INLINE int write_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
   enum { MOST = 16 }; /* leaves: with an enter they fit into LR_RESERVE */
   struct lr_level *const v = &t->level[0];
   const uint64_t now = lr_ticks(), delta = now - v->last;
@@ -198,20 +223,25 @@ LR_APART static int enter_after(struct lr_thread *t, uintptr_t address, unsigned
 
 #endif
 
-/* quickest_enter is the hot path where values are taken. It calls no function, so that it has no registers to save. */
+/* enter_after writes the event by write_after, and gives level 0 back. The hot path jumps to it, so that it has no registers to
+ * save. */
+LR_APART static int enter_after(uintptr_t address, uintptr_t frame, uintptr_t mode, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
+  (void)r;
+  const int done = write_after(t, address, kind, frame);
+  lr_barrier();
+  t->level[0].inside = mode;
+  return !done;
+}
+
+/* quickest_enter is the hot path where values are taken. */
 LR_INLINE int quickest_enter(uintptr_t address, uintptr_t frame, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
   struct lr_level *const v = &t->level[0];
   const uintptr_t idle = lr_relaxed(&lr_quick_idle);
   /* idle is no level's inside where recording is off. */
   if (LR_UNLIKELY(v->inside != idle)) return lr_relaxed(&lr_mode) != LR_OFF;
-  const struct lr_valued *const f = lr_valued_quick(address);
-  if (LR_UNLIKELY(!f || f->enter.quick != LR_QUICKEST)) return enter_with_more(address, frame, idle, r, t, kind);
-  v->inside = frame;
-  lr_barrier();
-  const int done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, 0, &f->enter, r);
-  lr_barrier();
-  v->inside = idle;
-  return !done;
+  const struct lr_valued *const f = lr_valued_quickest(address);
+  if (LR_UNLIKELY(!f)) return (kind ? enter_with_more : patched_with_more)(address, frame, idle, r, t);
+  return enter_by(f, address, frame, idle, r, v, kind, LR_QUICKEST);
 }
 LR_APART static int enter_with(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *r, struct lr_thread *t) {
   (void)site;
@@ -236,9 +266,8 @@ LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, uint
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top;
-  int done;
-  if (LR_UNLIKELY(top && top[-1].frame <= frame)) done = enter_after(t, address, kind, frame);
-  else done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+  if (LR_UNLIKELY(top && top[-1].frame <= frame)) return enter_after(address, frame, mode, registers, t, kind);
+  const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
   lr_barrier();
   v->inside = mode;
   return !done;
@@ -275,23 +304,21 @@ LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t si
 }
 #endif
 
-LR_APART static int leave_with_more(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t) {
+/* leave_with is the hot path for a leave where values are taken. leave_with_more is for what lr_take_quickest_result does not
+ * take, and leave_with_all for what lr_take_quick does not; they find the level taken. */
+LR_APART static int leave_with_all(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t) {
   struct lr_level *const v = &t->level[0];
-  v->inside = frame;
-  lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
   int done = 0;
   if (LR_LIKELY(top->frame == frame && lr_by_frame(top))) {
-    const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
-    if (LR_LIKELY(f && has_room(v, &f->leave))) {
-      if (LR_UNLIKELY(!r || !lr_returns(address))) {
-        done = lr_try_leave(v, top->function, frame, 2);
-      } else if (LR_LIKELY(f->leave.quick)) {
-        lr_take_quick(lr_position(v) + LR_LEAVE_BYTES, &f->leave, r);
-        lr_barrier();
-        done = lr_try_leave_with(v, top->function, frame, 2, f->leave.grows - LR_LEAVE_BYTES, NULL, NULL);
-      } else {
-        done = leave_with_all(v, frame, &f->leave, r);
+    if (!r || !lr_returns(address)) {
+      done = lr_try_leave(v, top->function, frame, 2);
+    } else {
+      const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
+      if (LR_LIKELY(f && has_room(v, &f->leave))) {
+        keep_vectors(r, &f->leave);
+        if (f->leave.quick) done = lr_try_leave_with(v, top->function, frame, 2, &f->leave, r, LR_QUICK);
+        else done = write_leave(v, frame, &f->leave, r);
       }
     }
   }
@@ -299,7 +326,19 @@ LR_APART static int leave_with_more(uintptr_t address, uintptr_t frame, uintptr_
   v->inside = idle;
   return !done;
 }
-
+LR_APART static int leave_with_more(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t) {
+  struct lr_level *const v = &t->level[0];
+  const struct lr_frame_entry *const top = v->top - 1;
+  if (LR_UNLIKELY(top->frame != frame || top->owner > LR_QUICK_LEAVE || top->pc == LR_ONE_CALL || *(const uint8_t *)address != LR_RET))
+    return leave_with_all(address, frame, idle, r, t);
+  const struct lr_program *const program = &lr_valued_by(top->pc)->leave;
+  if (LR_UNLIKELY(!program->quick)) return leave_with_all(address, frame, idle, r, t);
+  keep_vectors(r, program);
+  const int done = lr_try_leave_with(v, 0, frame, 2, program, r, LR_QUICK);
+  lr_barrier();
+  v->inside = idle;
+  return !done;
+}
 LR_APART static int leave_with(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *r, struct lr_thread *t) {
   (void)site;
   struct lr_level *const v = &t->level[0];
@@ -308,25 +347,20 @@ LR_APART static int leave_with(uintptr_t address, uintptr_t frame, uintptr_t sit
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
-  /* The frame is compared first: the bottom entry has function 0, and so do free entries of the table, which would be
-   * found. */
-  const struct lr_valued *const f =
-      LR_LIKELY(top->frame == frame && top->owner == LR_ONE_CALL) ? lr_valued_quick((uintptr_t)(top->function >> 1)) : NULL;
-  if (LR_UNLIKELY(!f || f->leave.quick != LR_QUICKEST || !r || *(const volatile uint8_t *)address != LR_RET)) {
-    v->inside = idle;
+  if (LR_UNLIKELY(*(const uint8_t *)address != LR_RET || top->frame != frame || top->owner != LR_QUICK_LEAVE))
     return leave_with_more(address, frame, idle, r, t);
-  }
-  const int done = lr_try_leave_with(v, 0, frame, 2, 0, &f->leave, r);
+  const int done = lr_try_leave_with(v, 0, frame, 2, &lr_valued_by(top->pc)->leave, r, LR_QUICKEST);
   lr_barrier();
   v->inside = idle;
   return !done;
 }
 
-LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
+LR_INLINE int leave_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers,
+                         int (*with)(uintptr_t, uintptr_t, uintptr_t, struct lr_registers *, struct lr_thread *)) {
   struct lr_thread *const t = lr_self_get();
   struct lr_level *const v = &t->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return leave_with(address, frame, site, registers, t); /* a jump */
+  if (LR_UNLIKELY(v->inside != mode)) return with(address, frame, site, registers, t); /* a jump */
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *top = v->top - 1;
@@ -335,6 +369,26 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
   v->inside = mode;
   return !done;
 }
+
+LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
+  return leave_fast(address, frame, site, registers, leave_with);
+}
+
+#if !defined(_WIN32)
+/* Before the jump of a tail call the hook has no registers, and there is no result. */
+LR_APART static int leave_by_jump(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *r, struct lr_thread *t) {
+  (void)site;
+  struct lr_level *const v = &t->level[0];
+  const uintptr_t idle = lr_relaxed(&lr_quick_idle);
+  if (LR_UNLIKELY(v->inside != idle)) return lr_relaxed(&lr_mode) != LR_OFF;
+  v->inside = frame;
+  lr_barrier();
+  return leave_with_all(address, frame, idle, r, t);
+}
+LR_CALLED int lr_fjump_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
+  return leave_fast(address, frame, site, registers, leave_by_jump);
+}
+#endif
 
 LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers && lr_returns(address) ? registers : NULL};

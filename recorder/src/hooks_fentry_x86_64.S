@@ -103,7 +103,7 @@
   hook lr_libcall_left, lr_freturn_fast, lr_libcall_left_slow
 
   /* Before the jump of a tail call: what is jumped to may lie in r11. */
-  hook lr_patched_tail, lr_freturn_fast, lr_freturn_slow, 0
+  hook lr_patched_tail, lr_fjump_fast, lr_freturn_slow, 0
 
   /* In the place of a ret: what is here is the function's end. */
   .globl lr_patched_exit

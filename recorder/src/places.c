@@ -9,6 +9,8 @@
 #include "logrec_values.h"
 
 enum { MOST_TEXT = 256, MOST_VALUES = 2048, QUICK_COUNT = 32, LONGEST_NAME = 1024 };
+/* For packed_slow, beside a record's type: the level is taken. */
+enum { TAKEN = 256 };
 
 /* Sizes of values by their codes, bytes; 0: a text. */
 static const uint8_t sizes[16] = {0, 1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8, 0, 0};
@@ -40,21 +42,34 @@ LR_OWN static void put_cut(const char *s) {
   lr_put(&lr_record, s, n < most ? n : most);
 }
 
-/* What is in the first two fields of a place. log: lr_global.log once the place is in the log, or its complement where nothing
- * of it is recorded. id: the place's number, or, if all of its records are the same short one, SHORT with the record's first
- * word and, from bit LENGTH_SHIFT on, its length in bytes. */
-#define SHORT ((uint32_t)1 << 31)
-enum { LENGTH_SHIFT = 16 };
+/* What is in the first two fields of a place. log: which log the place is in, the upper half of lr_global.log, or its complement
+ * where nothing of it is recorded. id: the record's first word and, from bit LENGTH_SHIFT on, its length in bytes, where all
+ * of the place's records are the same short one, of numbers only; else LONG and the place's number. */
+#define LONG ((uint32_t)1 << 31)
+enum { LENGTH_SHIFT = 16, MOST_PACKED = 16, MOST_SHORT = (2 + MOST_PACKED) << LENGTH_SHIFT | 0xffff };
+LR_INLINE uint32_t this_log(void) { return (uint32_t)(lr_global.log >> 32); }
 LR_INLINE int is_told(const struct logrec_place *place) {
   const uint32_t log = lr_load(&place->log);
-  return log == lr_global.log || log == ~lr_global.log;
+  return log == this_log() || log == ~this_log();
 }
-LR_INLINE uint32_t number_of(uint32_t id) { return id & SHORT ? (id >> 2 & 3) | (id >> 12 & 15) << 2 : id; }
+LR_INLINE uint32_t number_of(uint32_t id) { return id & LONG ? id & ~LONG : (id >> 2 & 3) | (id >> 12 & 15) << 2; }
 /* packed: 0, or how many bytes the values have each time. */
 LR_OWN static uint32_t id_of(uint32_t number, unsigned type, unsigned packed) {
-  if (!packed || number > LRF_MOST_SHORT_PLACE) return number;
+  if (!packed || number > LRF_MOST_SHORT_PLACE) return LONG | number;
   const unsigned words = (2 + packed + 1) / 2, form = type == LRF_ARGUMENTS ? LRF_PLACE_ARGUMENTS : LRF_PLACE_RESULT;
-  return SHORT | 2 * words << LENGTH_SHIFT | words << LRF_PLACE_WORDS | LRF_PLACE_WORD(form, number);
+  return 2 * words << LENGTH_SHIFT | words << LRF_PLACE_WORDS | LRF_PLACE_WORD(form, number);
+}
+/* short_of returns a place's id if its records are short and it is in the log, else more than MOST_SHORT. */
+LR_INLINE uint64_t short_of(const struct logrec_place *place) {
+#if defined(__GNUC__) && defined(__x86_64__)
+  /* One read of both fields, of which the second one was written last. */
+  uint64_t both;
+  __asm__ volatile("movq %1,%0\n\tsubq %2,%0" : "=&r"(both) : "m"(*place), "m"(lr_global.log) : "cc");
+  return both;
+#else
+  const uint64_t log = (uint64_t)lr_load(&place->log) << 32;
+  return (log | place->id) - lr_global.log;
+#endif
 }
 
 /* tell_place writes PLACE, unless another thread has already. */
@@ -65,9 +80,9 @@ LR_COLD static void tell_place(unsigned type, struct logrec_place *place, const 
     if (is_told(place)) {
       plat_unlock();
     } else {
-      uint32_t log = ~lr_global.log, number = 0;
+      uint32_t log = ~this_log(), number = 0;
       if (lr_settings.values != LR_VALUES_OFF) {
-        log = lr_global.log;
+        log = this_log();
         number = ++lr_global.places;
         lr_put32(&lr_record, number);
         lr_put32(&lr_record, place->line);
@@ -170,9 +185,9 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
   size_t most = 16;
   for (unsigned i = 0; i < types->count; i++) most += size_of(types->codes[i]) ? size_of(types->codes[i]) : 2 + MOST_TEXT;
   if (most > MOST_VALUES + 16) most = MOST_VALUES + 16;
-  if (place->log == lr_global.log && lr_room(t, v, lr_time_of(v), most)) {
+  if (place->log == this_log() && lr_room(t, v, lr_time_of(v), most)) {
     const uint32_t id = place->id; /* a short record is the one that the hot path writes */
-    const int is_short = packed && id & SHORT, is_long = most / 2 > 255;
+    const int is_short = packed && !(id & LONG), is_long = most / 2 > 255;
     uint8_t *const begin = lr_position(v), *p = begin + (is_short ? 2 : is_long ? 12 : 8);
     if (!is_short) {
       lr_store16(p - 6, LRF_VALUES_PLACE);
@@ -203,7 +218,7 @@ LR_INLINE void record(unsigned type, struct logrec_place *place, const struct lo
     struct lrf_chunk *const c = v->chunk;
     const size_t used = c->used;
     int done = 0;
-    if (LR_LIKELY(frame - v->top[-1].frame + LR_NEAR <= 2 * LR_NEAR && lr_load(&place->log) == lr_global.log && types->count <= QUICK_COUNT &&
+    if (LR_LIKELY(frame - v->top[-1].frame + LR_NEAR <= 2 * LR_NEAR && lr_load(&place->log) == this_log() && types->count <= QUICK_COUNT &&
                   used + 16 + 8 * QUICK_COUNT < v->limit)) {
       uint8_t *const begin = (uint8_t *)(c + 1) + used, *p = begin + 8;
       unsigned i = 0;
@@ -229,55 +244,83 @@ LR_INLINE void record(unsigned type, struct logrec_place *place, const struct lo
   record_slow(type, place, types, cells, frame, 0);
 }
 
-/* packed_slow is the slow path of record_packed, which records a few numbers without looking at their types. The
- * arguments of both fit into registers, so that record_packed can jump here instead of calling. */
-LR_COLD static void packed_slow(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned what) {
-  const uint64_t words[2] = {first, second};
-  if ((what & 0xff) - 1 < sizeof words) record_slow(what >> 8, place, types, words, frame, what & 0xff);
+/* How many bytes the numbers of a place have together. */
+LR_OWN static unsigned bytes_of(const struct logrec_types *types) {
+  unsigned n = 0;
+  for (unsigned i = 0; i < types->count; i++) n += (unsigned)size_of(types->codes[i]);
+  return n;
 }
-LR_INLINE void record_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned type, unsigned bytes) {
-  struct lr_thread *const t = lr_self_get();
-  struct lr_level *const v = &t->level[0];
+
+/* may_follow tells whether a record may be written behind the last one: there is room for some numbers, LR_RESERVE, and the innermost
+ * call's frame is near and not further in; else this might be on another stack. The level is taken. */
+LR_INLINE int may_follow(const struct lr_level *v, uintptr_t frame) { return v->top[-1].frame - frame <= LR_NEAR && v->chunk->used < v->limit; }
+
+/* packed_slow is what record_packed jumps to; the arguments of both fit into registers. taken: the level is. Records that have the
+ * place's number behind the first word are written here, the rest by record_slow. */
+LR_OWN LR_NOINLINE static void packed_slow(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned what) {
+  const uint64_t words[2] = {first, second};
+  const unsigned type = what & ~TAKEN, bytes = bytes_of(types);
+  if (what & TAKEN) {
+    struct lr_thread *const t = lr_self_get();
+    struct lr_level *const v = &t->level[0];
+    const int done = may_follow(v, frame) && lr_load(&place->log) == this_log() && place->id & LONG;
+    if (done) {
+      uint8_t *const begin = lr_position(v);
+      const unsigned length = (8 + bytes + 1) / 2;
+      lr_store32(begin, LRF_FIRST_WORD(type, length) | (uint32_t)LRF_VALUES_PLACE << 16);
+      lr_store32(begin + 4, number_of(place->id));
+      memcpy(begin + 8, words, sizeof words);
+      lr_barrier();
+      lr_grow(&v->chunk->used, 2 * length);
+    }
+    lr_barrier();
+    v->inside = t->mode;
+    if (done) return;
+  }
+  if (bytes - 1 < sizeof words) record_slow(type, place, types, words, frame, bytes);
+}
+
+/* record_packed records a few numbers without looking at their types. second: 0 where the first word has all. */
+LR_INLINE void record_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned type) {
+  struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
+  lr_opaque(frame);
   if (LR_UNLIKELY(v->inside != mode)) {
-    if (mode != LR_OFF) packed_slow(place, types, first, second, frame, type << 8 | (bytes & 0xff));
+    if (mode != LR_OFF) packed_slow(place, types, first, second, frame, type);
     return;
   }
   v->inside = frame;
   lr_barrier();
-  if (LR_UNLIKELY(frame - v->top[-1].frame + LR_NEAR > 2 * LR_NEAR || lr_load(&place->log) != lr_global.log || v->chunk->used >= v->limit)) {
-    v->inside = t->mode;
-    packed_slow(place, types, first, second, frame, type << 8 | (bytes & 0xff));
+  struct lrf_chunk *const c = v->chunk;
+  uint64_t id = MOST_SHORT + 1;
+  if (LR_LIKELY(may_follow(v, frame))) id = short_of(place);
+  if (LR_UNLIKELY(id > MOST_SHORT)) {
+    packed_slow(place, types, first, second, frame, type | TAKEN);
     return;
   }
-  /* There is room for more: LR_RESERVE. */
-  struct lrf_chunk *const c = v->chunk;
-  uint8_t *begin = (uint8_t *)(c + 1) + c->used;
-  const uint32_t id = place->id;
-  uint32_t length;
-  if (LR_LIKELY(id & SHORT)) {
-    lr_store16(begin, (uint16_t)id);
-    length = (id & ~SHORT) >> LENGTH_SHIFT;
-  } else {
-    const unsigned words = (bytes + 9) / 2;
-    lr_store32(begin, LRF_FIRST_WORD(type, words) | (uint32_t)LRF_VALUES_PLACE << 16);
-    lr_store32(begin + 4, id);
-    begin += 6;
-    length = 2 * words;
-  }
+  uint8_t *const begin = (uint8_t *)(c + 1) + c->used;
+  lr_store16(begin, (uint16_t)id);
   lr_store64(begin + 2, first);
-  lr_store64(begin + 10, second);
+  if (!LR_CONSTANT(second, 0)) lr_store64(begin + 10, second);
   lr_barrier();
-  lr_grow(&c->used, length);
+  lr_grow(&c->used, (uint32_t)id >> LENGTH_SHIFT);
   lr_barrier();
-  v->inside = t->mode; /* as before; to keep it in a register takes one too many */
+  v->inside = mode;
 }
 
+LR_OWN void logrec_arguments_word(struct logrec_place *place, const struct logrec_types *types, uint64_t word) {
+  record_packed(place, types, word, 0, lr_frame(), LRF_ARGUMENTS);
+}
+LR_OWN void logrec_result_word(struct logrec_place *place, const struct logrec_types *types, uint64_t word) {
+  record_packed(place, types, word, 0, lr_frame(), LRF_RESULT);
+}
 LR_OWN void logrec_arguments_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes) {
-  record_packed(place, types, first, second, lr_frame(), LRF_ARGUMENTS, bytes);
+  (void)bytes;
+  record_packed(place, types, first, second, lr_frame(), LRF_ARGUMENTS);
 }
 LR_OWN void logrec_result_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes) {
-  record_packed(place, types, first, second, lr_frame(), LRF_RESULT, bytes);
+  (void)bytes;
+  record_packed(place, types, first, second, lr_frame(), LRF_RESULT);
 }
 LR_OWN void logrec_arguments(struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells) {
   record(LRF_ARGUMENTS, place, types, cells, lr_frame());

@@ -47,23 +47,22 @@ static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
 #endif
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
-#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, {0, 0}, 0, 0, 0, 0}
-static const struct lr_valued raw = {0, 0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE), {0}, 0};
+#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, 0, 0, 0, {0}, {0}}
+static const struct lr_valued raw = {0, 0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE), LR_ONE_CALL, LR_ONE_CALL, {0}, 0};
 #endif
 
 /* ---- functions by the addresses of their hooks ---- */
 
 enum { PROBES = 64 };
 struct lr_valued_entry *lr_valued_entries;
-#define NOTHING(bytes) {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, bytes, 0, 0, 0}
-static const struct lr_valued none = {0, 0, 0, NOTHING(LR_ENTER_BYTES), NOTHING(LR_LEAVE_BYTES), {0}, 0};
+const char *lr_valued_base;
 
 /* known returns what keep has of an address; NULL: nothing. */
 LR_OWN static const struct lr_valued *known(uintptr_t address) {
   const struct lr_valued_entry *const table = lr_load(&lr_valued_entries);
   for (uint32_t i = lr_valued_index(address), n = 0; table && n < PROBES; i = (i + 1) % LR_VALUED_ENTRIES, n++) {
     const uintptr_t a = lr_load(&table[i].address);
-    if (a == address) return table[i].function;
+    if ((a & ~LR_NOT_QUICKEST) == address) return table[i].function;
     if (!a) break;
   }
   return NULL;
@@ -72,10 +71,11 @@ LR_OWN static const struct lr_valued *known(uintptr_t address) {
 /* keep puts the answer for an address into the table; function: NULL where nothing is taken. With the modules' lock. */
 LR_OWN static void keep(uintptr_t address, const struct lr_valued *function) {
   struct lr_valued_entry *const table = lr_valued_entries;
+  if (!function) function = lr_plan.none;
   for (uint32_t i = lr_valued_index(address), n = 0; table && n < PROBES; i = (i + 1) % LR_VALUED_ENTRIES, n++) {
-    if (table[i].address && table[i].address != address) continue;
-    table[i].function = function ? function : &none;
-    lr_store(&table[i].address, address);
+    if (table[i].address && (table[i].address & ~LR_NOT_QUICKEST) != address) continue;
+    table[i].function = function;
+    lr_store(&table[i].address, address | (function->enter.quick == LR_QUICKEST ? 0 : LR_NOT_QUICKEST));
     return;
   }
 }
@@ -223,7 +223,7 @@ LR_OWN void lr_plan_write(void) {
 LR_OWN void lr_plan_forget(uintptr_t base, size_t size) {
   struct lr_valued_entry *const table = lr_valued_entries;
   for (uint32_t i = 0; table && i < LR_VALUED_ENTRIES; i++)
-    if (table[i].address && table[i].address - base < size) lr_store(&table[i].address, 0);
+    if (table[i].address && (table[i].address & ~LR_NOT_QUICKEST) - base < size) lr_store(&table[i].address, 0);
 }
 
 LR_OWN void lr_plan_choose(int alone) {

@@ -34,8 +34,9 @@ struct lr_plan {
   struct lr_planned *modules;
   uint32_t module_count;
   struct lr_valued *functions, *hooks;
-  struct lr_take *steps; /* of all programs */
-  int hooks_keep;        /* 1: there are hooks of -finstrument-functions that keep pointers */
+  struct lr_valued *none; /* what functions have that the plan does not name: without steps */
+  struct lr_take *steps;  /* of all programs */
+  int hooks_keep;         /* 1: there are hooks of -finstrument-functions that keep pointers */
 };
 extern struct lr_plan lr_plan;
 

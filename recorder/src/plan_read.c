@@ -221,31 +221,32 @@ LR_OWN static uint8_t takes_vectors(const struct lr_program *program) {
   return 0;
 }
 
-/* find_quick finds out whether a program takes integer registers only, so that its record is always as long. */
-LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
-  enum { FIRST_INTEGER = 8 };
-  unsigned n = 2;
-  for (unsigned i = 0; i < program->count; i++) {
+/* find_quick finds out whether a program takes a few registers only, so that its record is always as long. */
+LR_OWN static void find_quick(struct lr_program *program, int leave) {
+  const unsigned most = leave ? 1 : 2, count = program->count;
+  unsigned n = 0;
+  if (count > LR_MOST_QUICK) return;
+  for (unsigned i = 0; i < count; i++) {
     const struct lr_take *const s = &program->steps[i];
-    if (s->op != LR_TAKE_PART || s->source >= 0 || ~s->source < FIRST_INTEGER) return;
-    if (i < 2) program->slot[i] = (uint8_t)~s->source;
-    if (!i) program->size = (uint8_t)s->size;
+    if (s->op != LR_TAKE_PART || s->source >= 0) return;
+    program->slot[i] = (uint8_t)~s->source;
+    program->at[i] = (uint8_t)n;
     n += s->size;
   }
-  program->zero = (uint16_t)n; /* if it is not padding, it is behind the record */
-  n += n & 1;
-  if (n / 2 > 255) return;
-  const unsigned last = program->count == 2 ? program->steps[1].size : 0;
-  program->quick = program->count <= 2 && (last < 8 || program->zero == n) ? LR_QUICKEST : 1;
+  for (unsigned i = count; i < LR_MOST_QUICK; i++) program->at[i] = (uint8_t)n;
+  program->zero = (uint8_t)n; /* if it is not padding, it is behind the record */
+  const unsigned last = count == most ? program->steps[most - 1].size : 0, bytes = 2 + n + (n & 1);
+  program->quick = count <= most && !program->vectors && (last < 8 || n % 2 == 0) ? LR_QUICKEST : LR_QUICK;
   program->mask = last < 8 ? ((uint64_t)1 << 8 * last) - 1 : ~(uint64_t)0;
-  program->grows = (uint16_t)((type == LRF_ARGUMENTS ? LR_ENTER_BYTES : LR_LEAVE_BYTES) + (program->count ? n : 0));
-  program->head = LRF_FIRST_WORD(type == LRF_ARGUMENTS ? LRF_PLAN_ARGUMENTS : LRF_PLAN_RESULT, n / 2);
+  program->grows = (uint16_t)((leave ? LR_LEAVE_BYTES : LR_ENTER_BYTES) + (count ? bytes : 0));
+  const uint64_t first = count ? LRF_FIRST_WORD(leave ? LRF_PLAN_RESULT : LRF_PLAN_ARGUMENTS, bytes / 2) : 0;
+  program->head = leave ? first << 8 * LR_LEAVE_BYTES | LRF_LEAVE_BIT : first << 8 * LR_ENTER_BYTES;
 }
 
 #else
 /* The hooks of x86 and arm64 keep all registers, and take everything the longer way. */
 LR_OWN static uint8_t takes_vectors(const struct lr_program *program) { return (void)program, 0; }
-LR_OWN static void find_quick(struct lr_program *program, unsigned type) { (void)program, (void)type; }
+LR_OWN static void find_quick(struct lr_program *program, int leave) { (void)program, (void)leave; }
 #endif
 
 /* end_of_function completes the programs of the function whose lines were read. */
@@ -261,10 +262,12 @@ LR_OWN static void end_of_function(struct reading *r) {
     f->enter.kind = f->leave.kind = LRF_VALUES_PLAN;
     f->keeps = r->keeps;
     memcpy(f->keep, r->keep, sizeof f->keep);
-    if (!r->keeps) find_quick(&f->enter, LRF_ARGUMENTS);
-    find_quick(&f->leave, LRF_RESULT);
     f->enter.vectors = takes_vectors(&f->enter);
     f->leave.vectors = takes_vectors(&f->leave);
+    if (!r->in_hook) {
+      if (!r->keeps) find_quick(&f->enter, 0);
+      find_quick(&f->leave, 1);
+    }
     f->enter.most = (uint16_t)(8 + r->bytes[0] + 1);
     f->leave.most = (uint16_t)(8 + r->bytes[1] + 1);
   }
@@ -435,6 +438,19 @@ LR_OWN static void sort(struct lr_valued *a, size_t n) {
   }
 }
 
+/* give_handles completes the functions when each has its place, the count of them and one that takes nothing. */
+LR_OWN static void give_handles(uint32_t count) {
+  lr_plan.none = &lr_plan.functions[count];
+  find_quick(&lr_plan.none->enter, 0);
+  find_quick(&lr_plan.none->leave, 1);
+  for (uint32_t i = 0; i <= count; i++) {
+    struct lr_valued *const f = &lr_plan.functions[i];
+    f->owner = f->leave.quick == LR_QUICKEST ? LR_QUICK_LEAVE : LR_ONE_CALL;
+    f->pc = (uint32_t)((const char *)f - (const char *)lr_plan.functions);
+  }
+  lr_store(&lr_valued_base, (const char *)lr_plan.functions);
+}
+
 /* order puts functions of a module in order, or hooks; 0 where two overlap. */
 LR_OWN static int order(struct lr_valued *f, uint32_t count) {
   for (uint32_t i = 1; i < count; i++) {
@@ -491,6 +507,7 @@ LR_OWN int lr_plan_understand(void) {
       return 0;
     }
   }
+  give_handles(r.functions);
   return 1;
 }
 

@@ -18,6 +18,7 @@
 #include <intrin.h>
 #define LR_OWN
 #define LR_COLD __declspec(noinline)
+#define LR_NOINLINE __declspec(noinline)
 #define LR_INLINE static __forceinline
 #define LR_LIKELY(x) (x)
 #define LR_UNLIKELY(x) (x)
@@ -47,6 +48,7 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #endif
 #define LR_OWN __attribute__((no_instrument_function LR_NO_SLED))
 #define LR_COLD __attribute__((no_instrument_function LR_NO_SLED, noinline, cold))
+#define LR_NOINLINE __attribute__((noinline))
 #define LR_INLINE static inline __attribute__((no_instrument_function, always_inline))
 #define LR_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LR_UNLIKELY(x) __builtin_expect(!!(x), 0)

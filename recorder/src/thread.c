@@ -8,6 +8,7 @@
 LR_OWN void lr_make_bottom(struct lr_frame_entry *entries) {
   memset(entries, 0, 2 * sizeof *entries);
   entries[0].frame = entries[1].frame = ~(uintptr_t)0;
+  entries[0].owner = entries[1].owner = LR_BY_HAND;
 }
 
 LR_OWN int lr_make_stack(struct lr_level *v) {

@@ -63,23 +63,24 @@ struct lr_take {
  * which may be negative, plus LR_MIDDLE. */
 enum { LR_AT_REGISTER = 1 << 30, LR_REGISTER_SHIFT = 24, LR_MIDDLE = 1 << 23 };
 
+enum { LR_MOST_QUICK = 6 }; /* as many integer registers have arguments at most */
 struct lr_program {
   const struct lr_take *steps;
   uint16_t count;
   uint16_t most;   /* bytes of the record, at most */
   uint8_t kind;    /* LRF_VALUES_... */
   uint8_t vectors; /* 1: it takes vector registers */
-  /* 1: it takes integer registers only, or nothing, so that lr_take_quick can run it. LR_QUICKEST: two values at most, behind
-   * which lr_take_quickest leaves no padding that is not 0. Only then what follows is set. */
+  /* LR_QUICK: it takes a few registers only, so that lr_take_quick can run it, and event and record fit into LR_RESERVE.
+   * LR_QUICKEST: two integer registers at most when the function is entered, one when it is left, or none; lr_take_quickest and
+   * lr_take_quickest_result run it. Only then what follows is set. */
   uint8_t quick;
-  uint8_t size;    /* of the first value */
-  uint8_t slot[2]; /* of the first two values, indexes in struct lr_registers */
-  uint16_t grows;  /* bytes of the event and the record behind it, if there is one */
-  uint16_t zero;   /* where a 0 is written: on the padding byte, or behind a record that has none */
-  uint16_t head;   /* the first word of the record */
-  uint64_t mask;   /* the bits of the second value that are its own */
+  uint8_t zero;   /* where a 0 is written: on the padding byte, or behind a record that has none; counts from the first value */
+  uint16_t grows; /* bytes of the event and the record behind it, if there is one */
+  uint64_t head;  /* the first word of the record, where it stands behind the event's own bits */
+  uint64_t mask;  /* LR_QUICKEST: the bits of the last value that are its own; entering 0 if there is no second one */
+  uint8_t slot[LR_MOST_QUICK], at[LR_MOST_QUICK]; /* of each value, or behind all: index in struct lr_registers, and place in the record */
 };
-enum { LR_QUICKEST = 2 };
+enum { LR_QUICK = 1, LR_QUICKEST = 2 };
 
 /* A function whose values are taken. Or a call of a hook of -finstrument-functions: then rva is where that call returns to,
  * size is 1, and function is the RVA of the function that the hook must tell of. */
@@ -88,6 +89,9 @@ struct lr_valued {
   uint64_t size;
   uint64_t function;
   struct lr_program enter, leave;
+  /* For the entries of its calls (lr_frame_entry): LR_QUICK_LEAVE if the leave program is LR_QUICKEST, else LR_ONE_CALL; and the
+   * handle of this function, or LR_ONE_CALL if it has none. */
+  uint32_t owner, pc;
   /* Pointers that are kept at the enter for the leave: where they are, as lr_take.source. */
   int32_t keep[LR_MOST_KEPT];
   uint32_t keeps;
@@ -105,22 +109,42 @@ extern uint32_t lr_taking;
  * index is the address itself: functions that lie side by side do so here. It is written under the modules' lock, the address last,
  * and read without a lock. It exists wherever lr_quick_idle is not LR_GENERAL. */
 struct lr_valued_entry {
-  uintptr_t address;                /* 0: free */
+  uintptr_t address;                /* 0: free. LR_NOT_QUICKEST besides where the function's enter program is not LR_QUICKEST */
   const struct lr_valued *function; /* without steps: nothing is taken */
 };
 enum { LR_VALUED_ENTRIES = 1 << 20 };
+#if LR_HAVE_ALL_PLANS
+#define LR_NOT_QUICKEST ((uintptr_t)1 << 63) /* no address of a program has it */
+#else
+#define LR_NOT_QUICKEST ((uintptr_t)0)
+#endif
 extern struct lr_valued_entry *lr_valued_entries;
+/* What handles count from, in bytes: memory of the functions of the plan. */
+extern const char *lr_valued_base;
+LR_INLINE const struct lr_valued *lr_valued_by(uint32_t handle) {
+  return (const struct lr_valued *)(const void *)lr_behind(&lr_valued_base, handle);
+}
 LR_INLINE uint32_t lr_valued_index(uintptr_t address) { return (uint32_t)(address >> 4) % LR_VALUED_ENTRIES; }
-/* Returns the function that a hook's address lies in if it is at the first place of the table; else NULL. */
-LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
-  /* An entry has 16 bytes where this is used, so that no shift is needed. */
+/* The first place of the table for an address. An entry has 16 bytes where this is used, so that no shift is needed. */
+LR_INLINE const struct lr_valued_entry *lr_valued_first(uintptr_t address) {
   typedef char fits[sizeof(struct lr_valued_entry) == 16 || sizeof(void *) < 8 ? 1 : -1];
   (void)sizeof(fits);
-  const char *const table = (const char *)lr_relaxed(&lr_valued_entries) + ((uint32_t)address & (LR_VALUED_ENTRIES - 1) * 16u);
-  const struct lr_valued_entry *const e = (const struct lr_valued_entry *)(const void *)table;
-  if (LR_UNLIKELY(lr_load(&e->address) != address)) return NULL;
+  return (const struct lr_valued_entry *)(const void *)lr_behind(&lr_valued_entries, (uint32_t)address & (LR_VALUED_ENTRIES - 1) * 16u);
+}
+/* Returns the function that a hook's address lies in if it is at the first place of the table; else NULL. */
+LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
+  const struct lr_valued_entry *const e = lr_valued_first(address);
+  if (LR_UNLIKELY((lr_load(&e->address) & ~LR_NOT_QUICKEST) != address)) return NULL;
   const struct lr_valued *const f = e->function;
   if (!f) __builtin_unreachable(); /* it was written before the address */
+  return f;
+}
+/* The same of functions whose enter program is LR_QUICKEST only. */
+LR_INLINE const struct lr_valued *lr_valued_quickest(uintptr_t address) {
+  const struct lr_valued_entry *const e = lr_valued_first(address);
+  if (LR_UNLIKELY(lr_differs(&e->address, address))) return NULL;
+  const struct lr_valued *const f = e->function;
+  if (!f) __builtin_unreachable();
   return f;
 }
 /* The same from wherever it is, in the plan if it was not asked for before. */
@@ -149,34 +173,30 @@ LR_INLINE int lr_returns(uintptr_t address) {
   return LR_LIKELY(code[0] == LR_RET) || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == LR_RET);
 }
 
-/* lr_take_quickest writes the record of a program that is LR_QUICKEST. It may write beyond the record's end, where there is
- * room and nothing stands yet. A byte of padding gets its 0 from the second value's mask. */
+/* The next three write the values of a program that is as quick as their names say at p; the record's first word comes with the event.
+ * They may write beyond the record's end, where there is room and nothing stands yet. */
 LR_INLINE void lr_take_quickest(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
-  enum { MOST = 2 + 8 + 8 };
-  typedef char fits[LR_RESERVE >= 16 + MOST ? 1 : -1];
-  (void)sizeof(fits);
   const uint64_t *const values = (const uint64_t *)r;
-  lr_store16(p, program->head);
-  lr_store64(p + 2, values[program->slot[0]]);
-  lr_store64(p + 2 + program->size, values[program->slot[1]] & program->mask);
+  lr_store64(p, values[program->slot[0]]);
+  lr_store64(p + program->at[1], values[program->slot[1]] & program->mask); /* a byte of padding gets its 0 from the mask */
 }
-
-/* lr_take_quick writes the record of a program that is quick. */
-LR_INLINE void lr_take_quick(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
-  const uint64_t *const values = (const uint64_t *)r;
-  const struct lr_take *s = program->steps, *const end = s + program->count;
-  if (s == end) return;
-  lr_store16(p, program->head);
+LR_INLINE void lr_take_quickest_result(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
+  lr_store64(p, ((const uint64_t *)r)[program->slot[0]] & program->mask);
+}
+LR_INLINE void lr_take_one(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r, unsigned i) {
+  lr_store64(p + program->at[i], ((const uint64_t *)r)[program->slot[i]]);
+}
+LR_INLINE void lr_take_quick(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r, int leave) {
+  typedef char fits[LR_RESERVE >= LR_ENTER_BYTES + 2 + 8 * (LR_MOST_QUICK + 1) ? 1 : -1];
+  (void)sizeof(fits);
   /* Eight bytes are written of each value; what is too much is overwritten by the next one. */
-  lr_store64(p + 2, values[program->slot[0]]);
-  if (s + 1 < end) {
-    uint8_t *q = p + 2 + s->size;
-    lr_store64(q, values[program->slot[1]]);
-    for (; LR_UNLIKELY(s + 2 < end); s++) {
-      q += s[1].size;
-      lr_store64(q, values[~s[2].source]);
-    }
+  lr_take_one(p, program, r, 0);
+  lr_take_one(p, program, r, 1);
+  if (!leave) {
+    lr_take_one(p, program, r, 2);
+    lr_take_one(p, program, r, 3);
   }
+  for (unsigned i = leave ? 2 : 4; LR_UNLIKELY(i < program->count); i++) lr_take_one(p, program, r, i);
   p[program->zero] = 0;
 }
 

@@ -1,6 +1,6 @@
 // values_subject.cpp: what values_test records with a plan, values.plan, that names its functions.
 //
-//	values_subject kinds              each way to take a value once, and what it must be
+//	values_subject kinds [N]          each way to take a value once, or N times
 //	values_subject pointers N SEED    N calls with pointers to anything
 //	values_subject threads N          4 threads, N calls each
 //	values_subject short N            N calls of which each has a value
@@ -44,6 +44,8 @@
 
 struct LongDouble { int64_t l; double d; };
 struct Big { int64_t a, b, c; };
+struct Two { int64_t a; short b; };
+struct Three { char a[3]; };
 struct View { size_t size; const char *data; }; // as libstdc++ has a view
 
 static __thread volatile int sink;
@@ -53,6 +55,12 @@ extern "C" {
 KEPT int vs_sum(int a, int b) { return a + b; }
 KEPT bool vs_small(bool a, char b, short c) { return a && b && c; }
 KEPT double vs_floats(float a, double b) { return double(a) + b; }
+KEPT long vs_six(int a, long b, short c, int d, char e, long f) { return a + b + c + d + e + f; }
+KEPT bool vs_odd(bool a, long b) { return a && b; }
+KEPT Two vs_two(long a, short b) { return {a + 1, short(b - 1)}; }
+KEPT Three vs_three(Three a) { return {{a.a[2], a.a[1], a.a[0]}}; }
+KEPT void vs_nothing(char a) { sink = a; }
+KEPT float vs_mixed(int a, double b, long c, float d) { return float(a + b + double(c) + d); }
 KEPT long vs_stack(long a, long b, long c, long d, long e, long f, long g, short h) { return g - h + (a + b + c + d + e + f) * 0; }
 KEPT LongDouble vs_pair(LongDouble s) { return {s.l + 1, s.d * 2}; }
 KEPT int64_t vs_big(Big s) { return s.a + s.c; }
@@ -101,6 +109,12 @@ HIDDEN static void kinds() {
   vs_sum(3, -4);
   vs_small(true, 'c', -2);
   vs_floats(1.5f, 2.25);
+  vs_six(-1, 1l << 40, -3, 4, 'e', -6);
+  vs_odd(true, -7);
+  vs_two(-5, -6);
+  vs_three({{'x', 'y', 'z'}});
+  vs_nothing('n');
+  vs_mixed(-1, 2.5, -3, 4.5f);
   vs_stack(1, 2, 3, 4, 5, 6, 7, -8);
   vs_pair({40, 1.25});
   vs_big({1, 2, 3});
@@ -432,7 +446,7 @@ int main(int argc, char **argv) {
     sigprocmask(SIG_SETMASK, &all, nullptr);
     printf("%u\n", pointers(n, 7));
   } else {
-    kinds();
+    for (long i = 0; i < n; i++) kinds();
   }
   return 0;
 }
