@@ -112,9 +112,9 @@ func holdWritten(t *testing.T, p, s *Session) {
 func TestPreviewTrace(t *testing.T) {
 	previewAll(t)
 	log := filepath.Join(t.TempDir(), "a.lptrace")
-	logs, previews, found := uint64(60), uint64(0), int64(0)
+	logs, previews, found := uint64(24), uint64(0), int64(0)
 	if testing.Short() {
-		logs = 6
+		logs = 2
 	}
 	for seed := range logs {
 		f, err := os.Create(log)

@@ -175,8 +175,14 @@ func testWhereValues(t *testing.T, threads int) {
 		"arg.in.name:~o", "arg.in.n:>1", "arg.in:~close", "arg.in:null", "arg.in.name:null", "arg.in.name:>1", "result.x:1", "arg.none:1", "arg.name:/^c/", "arg.w:>1 event:leave", "-arg.w:>1", "arg.w:>1 or result:<0", "arg.box.app::Pt.x:1",
 		"arg.name@leave:~o", "arg.name@leave:open", "arg.p@leave.x:>0", "arg.p@leave:null", "arg.in@leave.name:close", "arg.in@leave.n:<0", "arg.in@leave:~o", "arg.p@leave.x:>0 event:enter",
 		"arg.name@leave:~e -result:<0"}
-	some := 0
-	for _, text := range terms {
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	some, asked := 0, 0
+	for k := 0; k < len(terms); k += step {
+		text := terms[k]
+		asked++
 		where, err := filter.Parse(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -191,8 +197,8 @@ func testWhereValues(t *testing.T, threads int) {
 			t.Errorf("%d threads, %s: other rows than the %d that are shown with such values", threads, text, len(want))
 		}
 	}
-	if some < len(terms)-12 {
-		t.Errorf("%d of %d terms find something", some, len(terms))
+	if some < asked-12/step {
+		t.Errorf("%d of %d terms find something", some, asked)
 	}
 	if s.can.TakenReader == nil || !s.taken.decoder(s.can.ValueTeller.ValuesTaken()).Whole() {
 		t.Error("values are not read by the plan")

@@ -219,7 +219,7 @@ stage_race() {
 	# Under the detector everything is ten times slower and larger: long random
 	# tests, those of damage, of bounds on time and memory, and those that compile programs to
 	# read them say nothing here.
-	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|LevelOfManyThreads|ManyLoads|ValuesFar|CallSitesFar|DamagedInputs|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
+	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|LevelOfManyThreads|ManyLoads|ValuesFar|CallSitesFar|DamagedInputs|NotGrown|Ending|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
 		./parser/classic ./parser/trace ./calls ./calls/{compare,index,indexcache,profile,query,timeline} \
 		./symbols ./symbols/image ./filemap ./app ./export ./ui/control
 	CGO_ENABLED=1 gotest race-symbols -race -run 'Concurrent|^TestFiles$' ./symbols/{attached,dwarf,pdb,store}
@@ -265,7 +265,7 @@ stage_logtest() {
 	lane same-bytes-under-wine 10 scripts/wine/same-bytes.sh
 }
 
-stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-2}"; }
+stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-1}"; }
 
 stage_window() {
 	lane install 5 packaging/linux/install_test.sh
