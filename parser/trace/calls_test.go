@@ -97,8 +97,10 @@ func randomLimits(r *rand.Rand) parser.CallLimits {
 // A leftOut says which calls may be left out.
 type leftOut struct {
 	parser.CallLimits
-	caller int32 // the depth of the innermost caller of the call that was given last, -1 for none
-	calls  int
+	// limited says that the reader is told of the limits.
+	limited bool
+	caller  int32 // the depth of the innermost caller of the call that was given last, -1 for none
+	calls   int
 }
 
 // skip returns the calls of want from the next one that must be given or is given.
@@ -123,8 +125,8 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 	for i := range p.stack {
 		p.stack[i].before, p.stack[i].children = true, 0
 	}
-	if out.CallLimits != parser.NoCallLimits() {
-		reader.Limit(out.CallLimits) // without limits all calls are given
+	if out.limited {
+		reader.Limit(out.CallLimits) // otherwise all calls are given
 	}
 	if !reader.Begin(part) {
 		p.t.Fatal("a part cannot be read")
@@ -228,7 +230,7 @@ func TestCalls(t *testing.T) {
 			}
 			out := &leftOut{CallLimits: parser.NoCallLimits()}
 			if seed%2 == 1 {
-				out.CallLimits = randomLimits(r)
+				out.CallLimits, out.limited = randomLimits(r), true
 			}
 			paired[part.Thread].holdPart(r, reader, part, threads[part.Thread][part.From:part.To], out)
 			limited += out.calls
