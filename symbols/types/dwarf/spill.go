@@ -211,8 +211,8 @@ func (s *spills) step(inst *x86asm.Inst) bool {
 	case x86asm.MOVSS, x86asm.MOVSD_XMM, x86asm.MOVQ, x86asm.MOVD, x86asm.MOVAPS, x86asm.MOVUPS, x86asm.MOVAPD, x86asm.MOVUPD, x86asm.MOVDQA, x86asm.MOVDQU:
 		return s.moveVector(inst)
 	case x86asm.FLD:
-		m, ok := from, false
-		if m, ok = to.(x86asm.Mem); !ok {
+		m, ok := to.(x86asm.Mem)
+		if !ok {
 			return false
 		}
 		s.x87 = append(s.x87, s.value(m, inst.MemBytes))
