@@ -619,15 +619,15 @@ func (s *Session) treeNodes(tree *profile.Tree, g *groups) []TreeNode {
 	_, late := s.Ways()
 	fill := func(from, to, children int) {
 		for i := from; i < to; i++ {
-			from, n := &tree.Nodes[i], &nodes[i]
-			if from.Group != profile.NoGroup {
-				n.FunctionRef = g.list[from.Group]
+			node, n := &tree.Nodes[i], &nodes[i]
+			if node.Group != profile.NoGroup {
+				n.FunctionRef = g.list[node.Group]
 			}
-			if from.Thread != profile.AllThreads {
-				t := s.threadAt(from.Thread)
+			if node.Thread != profile.AllThreads {
+				t := s.threadAt(node.Thread)
 				n.ByThread, n.Thread, n.Process, n.ThreadName = true, t.ID, t.Process, t.Name
 			}
-			n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Running, from.Total, from.Self
+			n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = node.Other, node.Calls, node.Timed, node.Running, node.Total, node.Self
 			n.Bound, n.SelfBound = sumBounds(n.Timed, n.Running, endKnown, late)
 			if list := tree.Children(int32(i)); len(list) > 0 {
 				n.Children = room[children : children+len(list) : children+len(list)]

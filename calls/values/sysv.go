@@ -158,7 +158,7 @@ type sysv struct {
 }
 
 func (s *sysv) begin(f *types.Function) {
-	s.told = toldOf(f, sysvArguments)
+	s.told = toldOf(f, sysvArguments, enterRegisters)
 	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
 	s.shifted = f.Leading < 0
 	if hidden(f.Result) {

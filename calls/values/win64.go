@@ -54,7 +54,7 @@ type win64 struct {
 }
 
 func (s *win64) begin(f *types.Function) {
-	s.told = toldOf(f, win64Arguments)
+	s.told = toldOf(f, win64Arguments, win64Registers)
 	s.lost, s.free, s.parameters = f.Altered || f.Leading < 0, f.Free, f.Parameters
 	s.position = max(f.Leading, 0)
 	if f.Result == nil {

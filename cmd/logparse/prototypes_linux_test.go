@@ -71,6 +71,25 @@ func toldCalls(t *testing.T, out string) (list []toldCall) {
 	return list
 }
 
+// recordTold records ./program with values; it returns what the program says of its calls, and the log.
+func recordTold(t *testing.T, program string, values ...string) (told []toldCall, log string) {
+	t.Helper()
+	out, err := recordProcess(t, program, slices.Concat(values, []string{"-o", "log", "--head", "0", "./program"})...).Output()
+	if err != nil {
+		t.Fatalf("%v: %q", err, out)
+	}
+	return toldCalls(t, string(out)), filepath.Join(filepath.Dir(program), "log")
+}
+
+// functionsOf returns the functions of calls.
+func functionsOf(calls []toldCall) map[string]bool {
+	names := make(map[string]bool)
+	for _, call := range calls {
+		names[call.function] = true
+	}
+	return names
+}
+
 // shownCalls reads the calls of a log that are told of, with their values.
 func shownCalls(t *testing.T, log string, told map[string]bool) []toldCall {
 	t.Helper()
@@ -226,10 +245,7 @@ func checkPrototypes(t *testing.T, build, as, out, log string, nearlyAll bool) {
 	t.Helper()
 	expected := expectedKnown(t)
 	told := toldCalls(t, out)
-	names := make(map[string]bool)
-	for _, call := range told {
-		names[call.function] = true
-	}
+	names := functionsOf(told)
 	cells, known, all := compareCalls(t, told, shownCalls(t, log, names))
 	t.Logf("%d of %d values of %d functions are known", known, all, len(names))
 	if nearlyAll && known*100 < all*98 {
@@ -332,16 +348,9 @@ func TestStringLayouts(t *testing.T) {
 func checkStrings(t *testing.T, command []string) {
 	t.Helper()
 	program := compileHooked(t, "testdata/strings.cpp", command)
-	out, err := recordProcess(t, program, "--values", "app::*", "--values", "app::grown@*,*@leave", "-o", "log", "--head", "0", "./program").Output()
-	if err != nil {
-		t.Fatalf("%v: %q", err, out)
-	}
-	told := toldCalls(t, string(out))
-	names := make(map[string]bool)
-	for _, call := range told {
-		names[call.function] = true
-	}
-	_, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+	told, log := recordTold(t, program, "--values", "app::*", "--values", "app::grown@*,*@leave")
+	names := functionsOf(told)
+	_, known, all := compareCalls(t, told, shownCalls(t, log, names))
 	t.Logf("%d of %d values of %d functions are known", known, all, len(names))
 	if known*10 < all*9 {
 		t.Errorf("%d of %d values are known", known, all)
@@ -367,16 +376,8 @@ func TestClones(t *testing.T) {
 				t.Skip("there is no g++")
 			}
 			program := compileHooked(t, "testdata/clones.cpp", append([]string{"g++", "-minstrument-return=call"}, strings.Fields(build.options)...))
-			out, err := recordProcess(t, program, "--values", "app::*", "-o", "log", "--head", "0", "./program").Output()
-			if err != nil {
-				t.Fatalf("%v: %q", err, out)
-			}
-			told := toldCalls(t, string(out))
-			names := make(map[string]bool)
-			for _, call := range told {
-				names[call.function] = true
-			}
-			shown := shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names)
+			told, log := recordTold(t, program, "--values", "app::*")
+			shown := shownCalls(t, log, functionsOf(told))
 			for i := range shown {
 				shown[i].values = slices.DeleteFunc(shown[i].values, func(v [2]string) bool { return v[0] == rows.Result })
 			}
@@ -405,16 +406,8 @@ func TestOutsOfCalls(t *testing.T) {
 				t.Skip("there is no " + command[0])
 			}
 			program := compileHooked(t, "testdata/outs.cpp", append([]string{compiler}, command[1:]...))
-			out, err := recordProcess(t, program, "--values", "app::*@*,*@leave", "-o", "log", "--head", "0", "./program").Output()
-			if err != nil {
-				t.Fatalf("%v: %q", err, out)
-			}
-			told := toldCalls(t, string(out))
-			names := make(map[string]bool)
-			for _, call := range told {
-				names[call.function] = true
-			}
-			cells, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+			told, log := recordTold(t, program, "--values", "app::*@*,*@leave")
+			cells, known, all := compareCalls(t, told, shownCalls(t, log, functionsOf(told)))
 			t.Logf("%d of %d values of %d calls are known", known, all, len(told))
 			for function, cell := range cells {
 				if cell != "all" {
@@ -463,11 +456,7 @@ func TestX86(t *testing.T) {
 				{"small", [][2]string{{"a", "0.5"}, {"return", "1.5"}}},
 				{"text", [][2]string{{"of", `"text"`}, {"nowhere", "?"}, {"return", `"ext"`}}},
 			}
-			names := make(map[string]bool)
-			for _, call := range told {
-				names[call.function] = true
-			}
-			cells, _, _ := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+			cells, _, _ := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), functionsOf(told)))
 			for name, got := range cells {
 				if got != "all" {
 					t.Errorf("of %s: %s", name, got)

@@ -23,10 +23,7 @@ func checkSignatures(t *testing.T, program string, libcxx bool) {
 		t.Fatalf("%v: %s", err, errs.String())
 	}
 	told := toldCalls(t, string(out))
-	names := make(map[string]bool)
-	for _, call := range told {
-		names[call.function] = true
-	}
+	names := functionsOf(told)
 	unread := "{[aOL"
 	if libcxx {
 		unread += `"` // only libstdc++'s texts are known by their names

@@ -159,11 +159,7 @@ func TestStringsMSVC(t *testing.T) {
 			program := compileClangCL(t, "testdata/strings_msvc.cpp", level)
 			out, log := recordWine(t, program, "--values", "app::s*", "./program.exe")
 			told := toldCalls(t, out)
-			names := make(map[string]bool)
-			for _, call := range told {
-				names[call.function] = true
-			}
-			if _, known, all := compareCalls(t, told, shownCalls(t, log, names)); known != all || all == 0 {
+			if _, known, all := compareCalls(t, told, shownCalls(t, log, functionsOf(told))); known != all || all == 0 {
 				t.Errorf("%d of %d values are known", known, all)
 			} else {
 				t.Logf("%d of %d values are known", known, all)

@@ -31,19 +31,10 @@ func wine32(t *testing.T, program, plan string) (out, log string) {
 	}
 	script := fmt.Sprintf(`mount --bind /proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" env WINEPREFIX=/wineprefix WINEDEBUG=-all LOGREC_FILE=log.lptrace LOGREC_VALUES=%s sh -c 'cd "$0" && timeout 100 wine "$1"' "$1" "$2"`, filepath.Base(plan))
 	cmd := exec.Command("unshare", "-m", "sh", "-c", script, root, strings.TrimPrefix(there, root), filepath.Base(program))
-	stderr, err := os.Create(filepath.Join(there, "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stderr.Close()
-	cmd.Stderr = stderr // no pipe: wine's services would keep it open
-	printed, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %q %s", err, printed, readFile(t, stderr.Name()))
-	}
+	printed := printedByWine(t, cmd, there)
 	log = filepath.Join(filepath.Dir(program), "log.lptrace")
 	copyFile(t, filepath.Join(there, "log.lptrace"), log)
-	return strings.ReplaceAll(string(printed), "\r\n", "\n"), log
+	return printed, log
 }
 
 func copyFile(t *testing.T, from, to string) {

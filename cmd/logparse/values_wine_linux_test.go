@@ -68,7 +68,13 @@ func recordWine(t *testing.T, program string, args ...string) (out, log string) 
 	t.Helper()
 	t.Setenv("WINEDEBUG", "-all")
 	cmd := recordProcess(t, program, slices.Concat([]string{"-o", "log", "--head", "0"}, args)...)
-	stderr, err := os.Create(filepath.Join(filepath.Dir(program), "stderr"))
+	return printedByWine(t, cmd, filepath.Dir(program)), filepath.Join(filepath.Dir(program), "log")
+}
+
+// printedByWine runs what runs wine, and returns what it printed, with the line ends of Linux. A folder gets the file stderr.
+func printedByWine(t *testing.T, cmd *exec.Cmd, folder string) string {
+	t.Helper()
+	stderr, err := os.Create(filepath.Join(folder, "stderr"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +84,7 @@ func recordWine(t *testing.T, program string, args ...string) (out, log string) 
 	if err != nil {
 		t.Fatalf("%v: %q %s", err, printed, readFile(t, stderr.Name()))
 	}
-	return strings.ReplaceAll(string(printed), "\r\n", "\n"), filepath.Join(filepath.Dir(program), "log")
+	return strings.ReplaceAll(string(printed), "\r\n", "\n")
 }
 
 // gccMinGW and clangMinGW compile for Windows, the former with hooks that see results.

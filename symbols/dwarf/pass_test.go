@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// walkBody walks over a unit's entries, given as bytes, with a table of abbreviations.
-func walkBody(t *Table, u *unit, table *abbrevTable, body []byte) (*tree, string) {
-	w := newWalker(u, newCoder(u, u.skeleton, t.isCode, t.rangeLimit()), &workspace{})
+// walkBody walks over a unit's entries, given as bytes, with a table of abbreviations, in the memory of work. The error is a text, so that
+// two can be compared.
+func walkBody(t *Table, u *unit, table *abbrevTable, body []byte, work *workspace) (*tree, string) {
+	w := newWalker(u, newCoder(u, u.skeleton, t.isCode, t.rangeLimit()), work)
 	w.table = table
 	err := w.entries(&buf{b: body, big: u.src.big})
 	w.assemble()
 	return w.tree.copied(), fmt.Sprint(err)
 }
 
-// TestPassages walks over whole and damaged units: that most entries are passed over makes no difference to what is
-// found, nor to the error.
-func TestPassages(t *testing.T) {
-	rng := rand.New(rand.NewSource(12))
+// eachUnit calls do with the units of some programs, their abbreviations and their bytes, which are valid until it returns.
+func eachUnit(t *testing.T, do func(name string, table *Table, u *unit, abbrevs *abbrevTable, body []byte)) {
+	t.Helper()
 	for _, name := range []string{"gcc4.so", "gcc5.so", "clang4.so", "clang5.so", "gcc2.so"} {
 		table := openPair(t, name)
 		table.indexOnce.Do(table.buildIndex)
@@ -34,63 +34,58 @@ func TestPassages(t *testing.T) {
 			if err := l.readBody(u); err != nil {
 				t.Fatal(err)
 			}
-			if pos, _ := abbrevs.pass(l.body, 0, int(u.die-u.off), 0, maxDepth); pos == 0 && strings.HasPrefix(name, "gcc") {
-				t.Errorf("%s: unit at offset %#x: the root entry is not passed over", name, u.off)
-			}
-			slow := *abbrevs
-			slow.passages = nil
-			for round := range 300 {
-				body := bytes.Clone(l.body)
-				if round > 0 {
-					for range 1 + rng.Intn(4) {
-						body[rng.Intn(len(body))] = byte(rng.Intn(256))
-					}
-					body = body[:len(body)-rng.Intn(2)*rng.Intn(len(body))]
-				}
-				got, gotErr := walkBody(table, u, abbrevs, body)
-				want, wantErr := walkBody(table, u, &slow, body)
-				if !reflect.DeepEqual(got, want) || gotErr != wantErr {
-					t.Fatalf("%s: unit at offset %#x, round %d: %+v, %s; without passages %+v, %s", name, u.off, round, got, gotErr, want, wantErr)
-				}
-			}
+			do(name, table, u, abbrevs, l.body)
 		}
 	}
+}
+
+// TestPassages walks over whole and damaged units: that most entries are passed over makes no difference to what is
+// found, nor to the error.
+func TestPassages(t *testing.T) {
+	rng := rand.New(rand.NewSource(12))
+	eachUnit(t, func(name string, table *Table, u *unit, abbrevs *abbrevTable, whole []byte) {
+		if pos, _ := abbrevs.pass(whole, 0, int(u.die-u.off), 0, maxDepth); pos == 0 && strings.HasPrefix(name, "gcc") {
+			t.Errorf("%s: unit at offset %#x: the root entry is not passed over", name, u.off)
+		}
+		slow := *abbrevs
+		slow.passages = nil
+		for round := range 300 {
+			body := bytes.Clone(whole)
+			if round > 0 {
+				for range 1 + rng.Intn(4) {
+					body[rng.Intn(len(body))] = byte(rng.Intn(256))
+				}
+				body = body[:len(body)-rng.Intn(2)*rng.Intn(len(body))]
+			}
+			got, gotErr := walkBody(table, u, abbrevs, body, &workspace{})
+			want, wantErr := walkBody(table, u, &slow, body, &workspace{})
+			if !reflect.DeepEqual(got, want) || gotErr != wantErr {
+				t.Fatalf("%s: unit at offset %#x, round %d: %+v, %s; without passages %+v, %s", name, u.off, round, got, gotErr, want, wantErr)
+			}
+		}
+	})
 }
 
 // TestWorkspace walks over units with the memory of others: nothing of one unit is found in the next.
 func TestWorkspace(t *testing.T) {
 	work := &workspace{}
 	for range 2 {
-		for _, name := range []string{"gcc2.so", "gcc4.so", "gcc5.so", "clang4.so", "clang5.so"} {
-			table := openPair(t, name)
-			table.indexOnce.Do(table.buildIndex)
-			l := table.lookup()
-			for _, u := range table.src.units {
-				abbrevs, err := u.table()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := l.readBody(u); err != nil {
-					t.Fatal(err)
-				}
-				w := newWalker(u, newCoder(u, u.skeleton, table.isCode, table.rangeLimit()), work)
-				w.table = abbrevs
-				if err := w.entries(&buf{b: l.body, big: u.src.big}); err != nil {
-					t.Fatal(err)
-				}
-				w.assemble()
-				if want, _ := walkBody(table, u, abbrevs, l.body); !reflect.DeepEqual(w.tree.copied(), want) {
-					t.Errorf("%s: unit at offset %#x is another one in used memory", name, u.off)
-				}
-				lines, err := readLines(u, table.isCode, true, work)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if want, _ := readLines(u, table.isCode, true, nil); !reflect.DeepEqual(lines, want) {
-					t.Errorf("%s: the lines of the unit at offset %#x are others in used memory", name, u.off)
-				}
+		eachUnit(t, func(name string, table *Table, u *unit, abbrevs *abbrevTable, body []byte) {
+			got, err := walkBody(table, u, abbrevs, body, work)
+			if err != fmt.Sprint(nil) {
+				t.Fatal(err)
 			}
-		}
+			if want, _ := walkBody(table, u, abbrevs, body, &workspace{}); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: unit at offset %#x is another one in used memory", name, u.off)
+			}
+			lines, err2 := readLines(u, table.isCode, true, work)
+			if err2 != nil {
+				t.Fatal(err2)
+			}
+			if want, _ := readLines(u, table.isCode, true, nil); !reflect.DeepEqual(lines, want) {
+				t.Errorf("%s: the lines of the unit at offset %#x are others in used memory", name, u.off)
+			}
+		})
 	}
 }
 

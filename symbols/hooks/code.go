@@ -300,17 +300,16 @@ func (c *Code) fixed(rva uint64, n int) []byte {
 func (c *Code) find() {
 	for _, t := range c.text {
 		for i := 0; i+5 <= len(t.code) && len(c.found) < maxSites; i++ {
-			size := 0
+			size, jump := 0, false
 			var target kind
 			switch b := t.code[i:]; {
 			case b[0] == 0xe8 || b[0] == 0xe9:
-				size = 5
+				size, jump = 5, b[0] == 0xe9
 				target = c.function(t.rva + uint64(i) + 5 + relative(b[1:]))
 			case b[0] == 0xff && (b[1] == 0x15 || b[1] == 0x25) && len(b) >= 6:
-				size = 6
+				size, jump = 6, b[1] == 0x25
 				target = c.slots[t.rva+uint64(i)+6+relative(b[2:])]
 			}
-			jump := t.code[i] == 0xe9 || size == 6 && t.code[i+1] == 0x25
 			switch {
 			case jump && target == leaves && len(c.jumps) < maxSites:
 				c.jumps = append(c.jumps, t.rva+uint64(i))

@@ -41,15 +41,14 @@ const mostOfClone = 1 << 16
 
 // withoutTwice forgets the places that several parameters would have.
 func withoutTwice(parameters []types.Parameter) {
+	place := func(p *types.Parameter) types.Entry { return types.Entry{Kind: p.Entry.Kind, Number: p.Entry.Number} }
+	users := make(map[types.Entry]int)
 	for i := range parameters {
-		twice := false
-		for k := i + 1; k < len(parameters); k++ {
-			if at := parameters[k].Entry; at.Kind == parameters[i].Entry.Kind && at.Number == parameters[i].Entry.Number {
-				parameters[k].Entry, twice = types.Entry{}, true
-			}
-		}
-		if twice {
-			parameters[i].Entry = types.Entry{}
+		users[place(&parameters[i])]++
+	}
+	for i := range parameters {
+		if p := &parameters[i]; users[place(p)] > 1 {
+			p.Entry = types.Entry{}
 		}
 	}
 }

@@ -415,12 +415,13 @@ func (r *reader) function(at dwarf.Offset) error {
 			f.Variadic = true
 		}
 	}
-	if r.im.Machine == "x86" {
-		if !made {
-			r.findSpilled(&f, low)
+	switch {
+	case made:
+		if r.im.Machine == "x86-64" {
+			withoutTwice(f.Parameters)
 		}
-	} else {
-		withoutTwice(f.Parameters)
+	case r.im.Machine == "x86":
+		r.findSpilled(&f, low)
 	}
 	// If there are fewer than were declared, the compiler has removed parameters.
 	for _, declared := range list[1:] {
