@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -316,8 +317,9 @@ func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok b
 }
 
 // shorts reads short enters and leaves of a stretch. It ends when calls is full, or when a record comes that has to be decoded by
-// other; stopped reports the second.
-func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped bool) {
+// other; stopped reports the second. It goes over calls that are deeper than deepest, with all that they call, by skim where it
+// can: these are not given.
+func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int, stopped bool) {
 	d := r.d
 	r.frames = slices.Grow(r.frames, mostShorts)
 	frames, open := r.frames[:cap(r.frames)], r.open
@@ -325,6 +327,7 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped boo
 	before, lowest := top, top
 	b, last, limit, rate, zero, up, down := s.b, s.last, s.limit, s.rate, s.zero, s.up, s.down
 	p, time := d.p, d.time-s.units
+	skimFrom, skimmed := int(max(r.wanted.skimFrom-d.bufAt, 0)), 0
 	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
 		if v&1 != 0 {
@@ -351,6 +354,20 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped boo
 		t := time + wire.EnterDelta(v)
 		if t >= limit {
 			break
+		}
+		if top > deepest && p >= skimFrom {
+			if d.knownRecords()&(1<<(v&31)) == 0 {
+				break
+			}
+			most := int(min(r.to-d.ordinal-int64(2*n+top-before+skimmed)-1, math.MaxInt32))
+			end, ended, k, ok := skim(d.buf, p+wire.ShortEnterSize, t, most)
+			if ok && ended < limit {
+				skimmed += k + 1
+				p, time = end, ended
+				frames[top].Children += s.at(ended) - s.at(t)
+				continue
+			}
+			skimFrom = end
 		}
 		enter := &r.cache[record*0x9e3779b1>>(32-callCacheBits)]
 		if enter.record != record {
@@ -388,9 +405,11 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped boo
 		*o++
 	}
 	stopped = p < last && n < len(calls)
-	// n calls have ended, with two events each; top-before calls are open, with one event each.
-	d.ordinal += int64(2*n + top - before)
+	// n calls have ended and were given, with two events each; top-before calls are open, with one event each.
+	d.ordinal += int64(2*n + top - before + skimmed)
 	d.p, d.time = p, time+s.units
+	r.wanted.skimFrom = int64(skimFrom) + d.bufAt
+	r.wanted.skimmed += int64(skimmed)
 	r.settle(frames[:top+1], lowest)
 	return n, stopped
 }

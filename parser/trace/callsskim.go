@@ -2,11 +2,8 @@ package trace
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
-	"slices"
 
-	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
 
@@ -121,100 +118,4 @@ func skimEnd(v uint64, p int, time uint64, come, depth, events int) (end int, at
 func (s *stretch) at(t uint64) int64 {
 	hi, lo := bits.Mul64(t, s.rate)
 	return s.zero + int64(hi<<(s.up&63)|lo>>(s.down&63))
-}
-
-// shallow does what shorts does, but goes over calls that the limits leave out for their depth, with all that they call, by skim.
-func (r *callReader) shallow(s *stretch, calls []parser.Call) (n int, stopped bool) {
-	d := r.d
-	r.frames = slices.Grow(r.frames, mostShorts)
-	frames, open := r.frames[:cap(r.frames)], r.open
-	top, base := len(r.frames)-1, r.base
-	before, lowest := top, top
-	b, last, limit, rate, zero, up, down := s.b, s.last, s.limit, s.rate, s.zero, s.up, s.down
-	p, time := d.p, d.time-s.units
-	deepest, skimFrom := int(min(r.wanted.Deepest, math.MaxInt32-1)), int(r.wanted.skimFrom-d.bufAt)
-	skimmed, left := 0, r.to-d.ordinal
-	known := d.knownRecords()
-	for p < last {
-		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
-		if v&1 != 0 {
-			t := time + wire.LeaveDelta(v)
-			if top <= base || t >= limit || n >= len(calls) {
-				break
-			}
-			f := &frames[top]
-			top--
-			lowest = min(lowest, top)
-			p += wire.ShortLeaveSize
-			time = t
-			hi, lo := bits.Mul64(t, rate)
-			duration := zero + int64(hi<<(up&63)|lo>>(down&63)) - f.Enter
-			frames[top].Children += duration
-			open[f.Group+1]--
-			c := &calls[n]
-			n++
-			c.Enter, c.Duration, c.Self = f.Enter, duration, max(duration-f.Children, 0)
-			c.ID, c.Depth, c.Marks, c.Recursive = f.ID, int32(top), f.Marks, f.Recursive
-			continue
-		}
-		record := uint32(v)
-		t := time + wire.EnterDelta(v)
-		if t >= limit {
-			break
-		}
-		if top > deepest && p >= skimFrom {
-			if known&(1<<(v&31)) == 0 {
-				break
-			}
-			most := int(min(left-int64(2*n+top-before+skimmed)-1, math.MaxInt32))
-			end, ended, k, ok := skim(d.buf, p+wire.ShortEnterSize, t, most)
-			if ok && ended < limit {
-				skimmed += k + 1
-				p, time = end, ended
-				frames[top].Children += s.at(ended) - s.at(t)
-				continue
-			}
-			skimFrom = end
-		}
-		enter := &r.cache[record*0x9e3779b1>>(32-callCacheBits)]
-		if enter.record != record {
-			if !r.remember(enter, v) {
-				break
-			}
-			open = r.open
-		}
-		p += wire.ShortEnterSize
-		time = t
-		hi, lo := bits.Mul64(t, rate)
-		at := zero + int64(hi<<(up&63)|lo>>(down&63))
-		o := &open[enter.group+1]
-		marks := frames[top].Marks | enter.marks
-		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last && n < len(calls) {
-			// As in shorts.
-			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
-				p += wire.ShortLeaveSize
-				time = t
-				duration := s.at(t) - at
-				frames[top].Children += duration
-				c := &calls[n]
-				n++
-				c.Enter, c.Duration, c.Self = at, duration, duration
-				c.ID, c.Depth, c.Marks, c.Recursive = enter.id, int32(top), marks, *o > 0
-				continue
-			}
-		}
-		top++
-		f := &frames[top]
-		f.Enter, f.Children = at, 0
-		f.ID, f.Group, f.Number = enter.id, enter.group, enter.number
-		f.Marks, f.Recursive = marks, *o > 0
-		*o++
-	}
-	stopped = p < last && n < len(calls)
-	d.ordinal += int64(2*n + top - before + skimmed)
-	d.p, d.time = p, time+s.units
-	r.wanted.skimFrom = int64(skimFrom) + d.bufAt
-	r.wanted.skimmed += int64(skimmed)
-	r.settle(frames[:top+1], lowest)
-	return n, stopped
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -27,7 +28,7 @@ type wanted struct {
 	seen, found int
 	all         int64
 	// skimFrom is where in the file skim may be tried again. skimmed counts the events that it went over, and tried all of those
-	// which shallow did. deep says that these were too few.
+	// in the stretches where it was tried. deep says that these were too few.
 	skimFrom       int64
 	skimmed, tried int64
 	deep           bool
@@ -74,7 +75,7 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
 	if w.limited && w.Deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
-		if n, stopped = r.shallow(&s, calls); n > 0 {
+		if n, stopped = r.shorts(&s, calls, int(w.Deepest)); n > 0 {
 			w.given(len(r.frames))
 		}
 		if w.tried += r.d.ordinal - before; w.tried >= int64(2*wantedSample) {
@@ -84,7 +85,7 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		return n, stopped
 	}
 	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted || !high {
-		if n, stopped = r.shorts(&s, calls); n > 0 {
+		if n, stopped = r.shorts(&s, calls, math.MaxInt); n > 0 {
 			w.given(len(r.frames))
 		}
 		w.all -= r.d.ordinal - before
