@@ -39,7 +39,7 @@ fuzz_one() {
 	local dir=${1%:*} target=${1#*:} output try
 	local binary=$binaries/${dir//\//_}
 	output=$(cat "$binary.log")
-	for try in 1 2; do
+	for try in 1 2 3 4 5; do
 		[ "$target" != does-not-build ] || break
 		if output=$(cd "$dir" && timeout -k 10 $((seconds + 300)) "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "${seconds}s" \
 			-test.fuzzminimizetime 10x -test.parallel 1 -test.fuzzcachedir "$cache/logparser/${dir#./}" -test.timeout $((seconds + 300))s 2>&1); then
