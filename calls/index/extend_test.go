@@ -64,7 +64,7 @@ func checkGrowth(log *testlog.Broken, r *rand.Rand, namer calls.Namer) error {
 // TestGrowth holds extended indexes against the oracle over random sequences
 // and steps.
 func TestGrowth(t *testing.T) {
-	for seed := range rounds(120) {
+	for seed := range rounds(60) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 3, 16, 64)))

@@ -35,7 +35,7 @@ func (l *countingLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
 // TestKept builds indexes that are kept, takes them from their files, and
 // goes on with them.
 func TestKept(t *testing.T) {
-	for seed := range rounds(100) {
+	for seed := range rounds(50) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 3, 16, 64)))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"logparser/calls"
@@ -35,9 +36,12 @@ func check(log *testlog.Broken, namer calls.Namer) error {
 	return nil
 }
 
-// rounds returns how often a test with random input goes round; a short one,
+// rounds returns how often a test with random input goes round: n times, more with LOGPARSER_SOAK; a short one,
 // which the race detector may watch, a twentieth of n, but once at least.
 func rounds(n uint64) uint64 {
+	if os.Getenv("LOGPARSER_SOAK") != "" {
+		return n * 20
+	}
 	if testing.Short() {
 		return max(n/20, 1)
 	}
@@ -46,7 +50,7 @@ func rounds(n uint64) uint64 {
 
 // TestRandom holds indexes of random sequences against the oracle.
 func TestRandom(t *testing.T) {
-	for seed := range rounds(400) {
+	for seed := range rounds(160) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 2, 3, 7, 16, 64)))

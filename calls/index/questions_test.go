@@ -22,7 +22,7 @@ import (
 // for as many of each thread as are asked for.
 func TestOpenAtEnd(t *testing.T) {
 	found := 0
-	for seed := range rounds(100) {
+	for seed := range rounds(50) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		smallBlocks(t, []int64{1, 3, 16, 64}[r.IntN(4)])
 		log := testlog.RandomChaos(r).Log(r, 1+r.IntN(600), 1+r.IntN(3))
@@ -144,7 +144,7 @@ func TestNextActive(t *testing.T) {
 // TestOneStack pairs the rows of blocks of one stack by a stack of its own, and holds the pairs against the oracle.
 func TestOneStack(t *testing.T) {
 	alone, others := 0, 0
-	for seed := range rounds(120) {
+	for seed := range rounds(60) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		smallBlocks(t, []int64{1, 3, 16, 64}[r.IntN(4)])
 		c := testlog.RandomChaos(r)
