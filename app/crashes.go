@@ -29,7 +29,7 @@ type RecordedCrash struct {
 	cause crash.Cause
 }
 
-// A crashPlace is where a crash is looked up.
+// A crashPlace is where a crash is looked up. back is subtracted from the address before, as in symbols.Query.
 type crashPlace struct {
 	address, back uint64
 	module        int
@@ -69,16 +69,16 @@ func (s *Session) crashPlace(c *RecordedCrash) crashPlace {
 	if c.Machine == parser.ARM64 || at > uint64(len(stack.Bytes)) || uint64(len(stack.Bytes))-at < uint64(c.PointerSize) {
 		return p
 	}
-	back := crashPlace{back: 1, caller: true}
+	returned := crashPlace{back: 1, caller: true}
 	if b := stack.Bytes[at:]; c.PointerSize == 4 {
-		back.address = uint64(binary.LittleEndian.Uint32(b))
+		returned.address = uint64(binary.LittleEndian.Uint32(b))
 	} else {
-		back.address = binary.LittleEndian.Uint64(b)
+		returned.address = binary.LittleEndian.Uint64(b)
 	}
-	if back.module = s.locate(0, c.Space, back.address-1).Module; back.module < 0 {
+	if returned.module = s.locate(0, c.Space, returned.address-returned.back).Module; returned.module < 0 {
 		return p
 	}
-	return back
+	return returned
 }
 
 // crashModules returns the modules in which crashes are looked up.

@@ -24,7 +24,8 @@ import (
 )
 
 // logFormats are the logs that can be opened. A new format is a folder under
-// parser and a line here; [findInFolder] and [KindOfText] know some of them by name besides.
+// parser and a line here; a new format of texts must also be told by
+// [KindOfText], a new extension by [findInFolder].
 var logFormats = Formats{classic.Format, trace.Format, probes.Format}
 
 // Formats are kinds of logs that can be opened.

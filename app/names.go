@@ -276,7 +276,8 @@ func (s *Session) locate(run int, space uint16, address uint64) symbols.Location
 	return r.plain.Resolve(address, sp.Time, back(sp.Kind))
 }
 
-// back is what is subtracted from an address before it is looked up.
+// back is what is subtracted from an address before it is looked up: 1 from a return address, so that the call itself is
+// found. symbols.Resolver.locate does it.
 func back(kind parser.AddressKind) uint64 {
 	if kind == parser.ReturnAddress {
 		return 1

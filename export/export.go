@@ -1,4 +1,6 @@
-// Package export writes rows to files: one file of this package a format.
+// Package export writes rows to files: one file of this package a format
+// (folded stacks: collapsed.go). Tables go through writeLines (blocks.go), calls
+// through writeCalls (walk.go).
 //
 // Its input is a [rows.Source]; its output is the same bytes on every system.
 // Tables are formatted in blocks by as many goroutines as there are processors
@@ -61,7 +63,7 @@ type Options struct {
 
 // A Format is one kind of file to save.
 type Format struct {
-	// Name is the word the user says, and Title what it is in a few words.
+	// Name is the word the user says, and Title what it is in a few words, in English; the window has its own.
 	Name, Title string
 	// Extension is the file's extension without the first dot.
 	Extension string

@@ -79,7 +79,8 @@ const (
 )
 
 // Compare compares two identities by the strongest means both have: PDB GUID
-// and age, then build-id, then PE timestamp (not 0) with image size.
+// with age (both must be equal), then build-id, then PE timestamp (not 0) with
+// image size.
 func (id Identity) Compare(other Identity) Match {
 	same := func(equal bool) Match {
 		if equal {

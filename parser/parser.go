@@ -3,7 +3,7 @@
 //
 // Formats are sub-packages that implement [Log] and offer a [Format]:
 // parser/classic is the binary enter/leave log of the 2013 article, parser/trace
-// our own. Package parser/merged makes one log of several. What a log can do
+// our own, parser/probes what perf, ftrace and others print of probes. Package parser/merged makes one log of several. What a log can do
 // beyond what all can is in its [Capabilities]. The session in package app keeps
 // the list of formats. Parsers neither pair events nor resolve addresses.
 package parser

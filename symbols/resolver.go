@@ -67,7 +67,8 @@ func (r *Resolver) Prompt(q Query) (loc Location, ok bool) {
 type Query struct {
 	Address uint64
 	At      int64
-	Back    uint64
+	// Back is subtracted before the look-up: 1 of a return address, 0 of an entry.
+	Back uint64
 }
 
 // ResolveAll resolves addresses on all processors. It calls found once for

@@ -193,6 +193,7 @@ func (w *workspace) connectInputs() {
 
 func (w *workspace) connectTable() {
 	g := w.table.grid
+	// A click, or a key: showSelection (logtable.go) brings it to the side panel, whose showRow asks for the call stack.
 	g.OnSelected = func(row int64) {
 		if !w.nav.placing {
 			w.nav.want = -1

@@ -18,7 +18,7 @@ const (
 // String returns the kind as files for programs have it.
 func (r Kind) String() string { return [...]string{"exact", "return", "called"}[r] }
 
-// Lookup returns the address to look up for an address of this kind.
+// Lookup returns the address to look up for an address of this kind: of a return address the byte before.
 func (r Kind) Lookup(address uint64) uint64 {
 	if r == Return && address > 0 {
 		return address - 1

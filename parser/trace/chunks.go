@@ -13,7 +13,8 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// A walker finds the chunks of a file.
+// A walker finds the chunks of a file and reads their headers. What is in them is read by a decoder (decode.go), or by read
+// (process.go) where it is of the process.
 type walker struct {
 	r    io.ReaderAt
 	size int64
@@ -246,7 +247,7 @@ func allZero(b []byte) bool {
 	return true
 }
 
-// add takes a chunk.
+// add takes in a chunk by its header: it goes to the process or to its stream.
 func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 	c := chunk{offset: at, base: h.Base, size: h.Size, sequence: h.Sequence, used: h.Used}
 	if most := h.Size - wire.ChunkHeaderSize; c.used > most {

@@ -277,7 +277,7 @@ func (d *decoder) fill() error {
 	return nil
 }
 
-// decode decodes events of the current chunk. The error is nil if dst is full, and io.EOF at the chunk's end.
+// decode decodes events of the current chunk: the records of event chunks are read here. The error is nil if dst is full, and io.EOF at the chunk's end.
 func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 	for {
 		if d.chunk < 0 {

@@ -1,5 +1,6 @@
 /* chunk.c: beginning and closing chunks, getting a level's next chunk, and writing what stands at its
- * beginning. format.h has the layout; parser/trace/chunks.go reads them.
+ * beginning. format.h has the layout; parser/trace/chunks.go finds them, decode.go and process.go beside it read what
+ * is in them. process.c writes the records of the process.
  *
  * lr_next_chunk takes the lock and may be called in a signal handler. The other functions work on a level that the
  * caller has taken. */
@@ -7,6 +8,7 @@
 #include "core.h"
 
 enum { LARGEST_CHUNK = 1 << 20 };
+enum { CHUNK_SUMMED = 40 }; /* the bytes of the header that its checksum is of */
 
 /* lr_begin_chunk writes a chunk's header. The magic is stored last: before that no reader takes it for a chunk. */
 LR_OWN void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream,
@@ -27,7 +29,7 @@ LR_OWN void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int lev
   c->reserved2 = 0;
   struct lrf_chunk whole = *c;
   whole.magic = LRF_CHUNK_MAGIC;
-  c->checksum = lr_checksum(&whole, 40);
+  c->checksum = lr_checksum(&whole, CHUNK_SUMMED);
   lr_store(&c->magic, LRF_CHUNK_MAGIC);
 }
 
@@ -83,6 +85,8 @@ LR_OWN static uint64_t room_for_calls(const struct lr_level *v, int stated) {
   return room / (stated || !v->chunk->sequence ? 2 : 8) / 16;
 }
 
+/* lr_write_stack writes STACK: the innermost open calls, at most so many. stated: they replace what follows from the
+ * events before. */
 LR_OWN void lr_write_stack(struct lr_level *v, int stated, uint64_t most) {
   uint64_t depth = 0;
   for (const struct lr_frame_entry *f = v->stack + 2; f < v->top; f++) depth += !lr_hidden(f);

@@ -205,7 +205,7 @@ enum { LR_CRASH_UNSET = 0, LR_CRASH_OFF, LR_CRASH_FIRST, LR_CRASH_LAST };
 /* LOGREC_VALUES: not said, or nothing is to be had; off: those of logrec_values.h neither. */
 enum { LR_VALUES_UNSET = 0, LR_VALUES_OFF, LR_VALUES_RAW, LR_VALUES_PLAN };
 
-/* How the recorder was set, from the environment. */
+/* How the recorder was set, from the environment: lr_read_settings (settings.c) reads it. */
 struct lr_settings {
   int off, ring, sites;
   int no_command_line, no_children;
@@ -555,7 +555,7 @@ void lr_read_settings(void);
 /* Says what is wrong with the settings; a program that this one started, and that has
  * inherited them, does not say so again. */
 void lr_tell(const char *line);
-enum { LR_SETTINGS = 25 }; /* the number of settings */
+enum { LR_SETTINGS = 25 }; /* the elements of lr_setting_names: one more with each new setting */
 extern const char *const lr_setting_names[LR_SETTINGS + 1]; /* their names, NULL at the end */
 /* Finds the first item of a list with commas between, without the blanks around
  * it, and returns where the next one begins. */

@@ -1,9 +1,9 @@
 /* hot.h: the hot path, inlined into the hooks: an event whose thread, chunk, window and
- * place on the stack need no second look is written here and nowhere else.
+ * place on the stack need no second look, as nearly all, is written here; event.c writes the others.
  *
  * No lock, no atomic operation, no system call, no call at all. A signal handler may
  * interrupt it anywhere: lr_level.inside tells the handler's own events, which then take another
- * level. Each test that fails leaves the level as it was, and event.c does the rest. */
+ * level. Each test that fails leaves the level as it was. */
 
 #ifndef LOGREC_HOT_H
 #define LOGREC_HOT_H

@@ -25,7 +25,7 @@ LR_OWN void lr_put_string(struct lr_body *b, const char *s) {
 static uint8_t record_bytes[1 << 17];
 struct lr_body lr_record = {record_bytes, 0, sizeof record_bytes};
 
-enum { FIRST_CHUNK = 8192, LARGEST_CHUNK = 65536 };
+enum { FIRST_CHUNK = 8192, LARGEST_PROCESS_CHUNK = 65536 };
 
 LR_OWN void lr_write_record(uint16_t type, uint64_t time) {
   const uint32_t length = (uint32_t)(16 + lr_record.length + 7) & ~7u;
@@ -33,7 +33,7 @@ LR_OWN void lr_write_record(uint16_t type, uint64_t time) {
   while (!c || c->size - LRF_CHUNK_HEADER_SIZE - c->used < length) {
     lr_close_chunk(c, time);
     uint32_t size = FIRST_CHUNK;
-    for (uint32_t i = lr_global.process_sequence - lr_global.rooms; i > 0 && size < LARGEST_CHUNK; i--) size *= 2;
+    for (uint32_t i = lr_global.process_sequence - lr_global.rooms; i > 0 && size < LARGEST_PROCESS_CHUNK; i--) size *= 2;
     while (size < length + LRF_CHUNK_HEADER_SIZE) size *= 2;
     int why;
     c = lr_file_extend(&size, &why);

@@ -174,7 +174,7 @@ func (s *Section) writeEntry(path string) error {
 	return err
 }
 
-// removeStale removes what killed processes left.
+// removeStale removes what killed processes left; whole files are never removed by age or size.
 func removeStale(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 // How much memory the decoded modules may take together, in bytes, before
 // those unused for longest are dropped: an eighth of the file, within bounds.
+// What is kept on disk: symbols/store/server.go and symbols/image/cache.go.
 const (
 	minCacheLimit = 32 << 20
 	maxCacheLimit = 512 << 20

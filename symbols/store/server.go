@@ -655,7 +655,7 @@ func (s *search) fetch(u *url.URL, cache, kept string, check func(path string) e
 	return size, nil
 }
 
-// removeStale removes what killed processes left of files that they fetched.
+// removeStale removes what killed processes left of files that they fetched; whole files are never removed by age or size.
 func removeStale(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

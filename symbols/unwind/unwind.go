@@ -112,7 +112,7 @@ type Frame struct {
 	parameters uint64
 }
 
-// Lookup returns the address to look a frame's function and line up by.
+// Lookup returns the address to look a frame's function and line up by: the byte before PC, unless PC is no return address.
 func (f *Frame) Lookup() uint64 {
 	if f.Exact || f.Signal {
 		return f.PC

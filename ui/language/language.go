@@ -1,6 +1,6 @@
 // Package language chooses the language of the window's texts. The texts
 // themselves are looked up by Fyne's lang package, so that its own dialogs
-// follow.
+// follow; those that package message made come there by control.Translate.
 package language
 
 import (
