@@ -39,9 +39,15 @@ const (
 	eventSourceID    = 34
 
 	annotationNameID = 1
+	annotationBool   = 2
 	annotationUint   = 3
+	annotationInt    = 4
+	annotationDouble = 5
 	annotationString = 6
 	annotationHex    = 7
+	annotationName   = 10
+	annotationDict   = 11
+	annotationArray  = 12
 
 	internedCategories  = 1
 	internedNames       = 2
@@ -96,6 +102,8 @@ type perfetto struct {
 	named   []bool
 	modules map[string]uint64
 	sources map[sourceKey]uint64
+	// keys are the numbers of names of values; see key.
+	keys map[string]uint64
 	// counters are the tracks of counters that were written in this part.
 	counters map[processCounter]uint64
 	// event, interned and inner are where messages are made.
@@ -117,6 +125,12 @@ type sourceKey struct {
 func appendField(dst []byte, field int, v uint64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(field)<<3)
 	return binary.AppendUvarint(dst, v)
+}
+
+// appendDouble appends a field of the wire type of 64 bits.
+func appendDouble(dst []byte, field int, bits uint64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(field)<<3|1)
+	return binary.LittleEndian.AppendUint64(dst, bits)
 }
 
 // appendBytes appends a field with a length: text or a message.
@@ -150,7 +164,7 @@ func trackOfProcess(number int) uint64 {
 func (p *perfetto) head(dst []byte, part int, at int64) []byte {
 	clear(p.named)
 	p.modules, p.sources = make(map[string]uint64), make(map[sourceKey]uint64)
-	p.counters = make(map[processCounter]uint64)
+	p.keys, p.counters = make(map[string]uint64), make(map[processCounter]uint64)
 	packet := appendField(nil, packetTimestamp, uint64(at))
 	packet = appendField(packet, packetSequence, 1)
 	packet = appendField(packet, packetSequenceFlags, stateCleared)
@@ -280,6 +294,7 @@ func (p *perfetto) enter(dst []byte, t *thread, again bool) []byte {
 	if again {
 		p.text(argNote, "goes on from the part before")
 	}
+	p.callValues(c.values)
 	return p.end(dst, c.start)
 }
 
@@ -352,8 +367,7 @@ func (p *perfetto) value(dst []byte, track uint64, at int64, m *rows.Annotation)
 	p.event = appendField(p.event, eventType, counterSet)
 	p.event = appendField(p.event, eventTrack, track)
 	if m.Kind == rows.FloatCounter || m.Kind == rows.UintCounter && m.Bits > math.MaxInt64 {
-		p.event = binary.AppendUvarint(p.event, eventDouble<<3|1)
-		p.event = binary.LittleEndian.AppendUint64(p.event, math.Float64bits(m.Float()))
+		p.event = appendDouble(p.event, eventDouble, math.Float64bits(m.Float()))
 	} else {
 		p.event = appendField(p.event, eventCounter, m.Bits)
 	}

@@ -164,32 +164,78 @@ func (r *Row) HasValues() bool {
 	return len(v.Arguments)+len(v.Results) > 0
 }
 
-// AppendJSONValues appends values as a JSON object, by their names; those without one are
-// numbered. Numbers and truth values are such, what is not known is null, and all else is
-// as it is shown.
+// A ValueForm is what a value is in formats whose values have types, such as JSON.
+type ValueForm uint8
+
+const (
+	// ShownForm has no type of its own: it is written as Value.Text.
+	ShownForm ValueForm = iota
+	// UnknownForm: what it was is not known. Value.Text says why.
+	UnknownForm
+	// TextForm is Value.Characters.
+	TextForm
+	// ArrayForm has Value.Parts without names, StructForm such with names.
+	ArrayForm
+	StructForm
+	// BoolForm is true or false, as Value.Text says.
+	BoolForm
+	// NullForm is a pointer that leads nowhere.
+	NullForm
+	// NumberForm has the decimal number Value.Text.
+	NumberForm
+)
+
+// Form returns what the value is in formats whose values have types.
+func (v *Value) Form() ValueForm {
+	switch {
+	case v.Kind == UnknownValue:
+		return UnknownForm
+	case v.Kind == TextValue:
+		return TextForm
+	case len(v.Parts) > 0 && v.Parts[0].Name == "":
+		return ArrayForm
+	case len(v.Parts) > 0:
+		return StructForm
+	case v.Text == "true", v.Text == "false":
+		return BoolForm
+	case v.Text == "null" && v.Kind == PointerValue: // and not an enumerator of that name
+		return NullForm
+	case v.isDecimal():
+		return NumberForm
+	}
+	return ShownForm
+}
+
+// MemberName returns the name of a value among others, such as the arguments of a call or the
+// members of a struct. Those without one are numbered.
+func MemberName(list []Value, i int) string {
+	if list[i].Name == "" {
+		return strconv.Itoa(i)
+	}
+	return list[i].Name
+}
+
+// AppendJSONValues appends values as a JSON object, by their names. Numbers and truth values
+// are such, what is not known is null, and all else is as it is shown.
 func AppendJSONValues(dst []byte, list []Value) []byte {
 	dst = append(dst, '{')
 	for i := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		name := list[i].Name
-		if name == "" {
-			name = strconv.Itoa(i)
-		}
-		dst = append(AppendJSONString(dst, name), ':')
+		dst = append(AppendJSONString(dst, MemberName(list, i)), ':')
 		dst = appendJSONValue(dst, &list[i])
 	}
 	return append(dst, '}')
 }
 
 func appendJSONValue(dst []byte, v *Value) []byte {
-	switch {
-	case v.Kind == UnknownValue:
+	switch v.Form() {
+	case UnknownForm:
 		return append(dst, "null"...)
-	case v.Kind == TextValue:
+	case TextForm:
 		return AppendJSONString(dst, v.Characters)
-	case len(v.Parts) > 0 && v.Parts[0].Name == "":
+	case ArrayForm:
 		dst = append(dst, '[')
 		for i := range v.Parts {
 			if i > 0 {
@@ -198,9 +244,9 @@ func appendJSONValue(dst []byte, v *Value) []byte {
 			dst = appendJSONValue(dst, &v.Parts[i])
 		}
 		return append(dst, ']')
-	case len(v.Parts) > 0:
+	case StructForm:
 		return AppendJSONValues(dst, v.Parts)
-	case v.Text == "true", v.Text == "false", v.Text == "null", v.isDecimal():
+	case BoolForm, NullForm, NumberForm:
 		return append(dst, v.Text...)
 	}
 	return AppendJSONString(dst, v.Text)
