@@ -4,9 +4,10 @@
 #
 #	scripts/check-exports.sh [LOG...]
 #
-# Without a LOG it takes those of LogTest, the sample and a trace with marks. Each format is saved
-# whole, and in parts where it can be. Readers from the npm registry go to
-# build/exports/npm; what cannot be had is named and skipped. The lines are
+# Without a LOG it takes those of LogTest, the sample and a trace with marks, and records a program with
+# values (exports/values.cpp), whose arguments and results are held against what it prints itself. Each
+# format is saved whole, and in parts where it can be. Readers from the npm registry go to
+# build/exports/npm; what cannot be had is named, skipped and counted. The lines are
 # kept in build/exports.txt. The exit status is 1 if a reader finds anything
 # else than the rows have.
 set -u
@@ -20,7 +21,11 @@ export LC_ALL=C.UTF-8 CGO_ENABLED=0
 status=0
 
 have() { command -v "$1" >/dev/null 2>&1; }
-skip() { echo "skip $*"; }
+skipped=0
+skip() {
+	echo "skip $*"
+	skipped=$((skipped + 1))
+}
 
 go build -o "$out/logparse" ./cmd/logparse || exit 1
 have python3 || {
@@ -156,6 +161,64 @@ check_log() {
 	fi
 }
 
+# same_values FORMAT FILE READER [COMMAND...] holds the values in a file, as a reader's command prints it, against the program's.
+same_values() {
+	local format=$1 file=$work/whole.$2 what="values of calls in $2, $3" found
+	shift 3
+	if [ $# -gt 0 ]; then
+		(cd "$npm" && "$@") <"$file" >"$file.read" 2>"$work/errors" || {
+			echo "FAIL $what: $(tail -n 1 "$work/errors")"
+			status=1
+			return
+		}
+		file=$file.read
+	fi
+	if found=$(python3 "$tools/values.py" "$work/told" "$format" "$file" 2>&1); then
+		echo "ok   $what: $found"
+	else
+		echo "FAIL $what: $found"
+		status=1
+	fi
+}
+
+# check_values records a program with values, and holds what is saved of them against what it prints.
+check_values() {
+	local f log=values.rec
+	[ "$(uname -sm)" = "Linux x86_64" ] && have g++ || {
+		skip "values of calls: the program is recorded on Linux x86-64, with g++"
+		return
+	}
+	work=$out/values name=values
+	rm -rf "$work"
+	mkdir -p "$work"
+	cd "$work" || exit 1
+	"$out/logparse" recorder library >errors 2>&1 &&
+		g++ -std=c++17 -g -O2 -fno-optimize-sibling-calls -pg -mfentry -minstrument-return=call -c "$tools/values.cpp" 2>errors &&
+		g++ values.o -o values -Wl,--build-id -L. -llogrec -Wl,-rpath,"$work" 2>errors &&
+		"$out/logparse" record --values 'app::*' --head 0 -o "$log" ./values >told 2>errors || {
+		echo "FAIL values of calls: $(tail -n 1 errors)"
+		status=1
+		cd "$OLDPWD"
+		return
+	}
+	for f in csv jsonl json pftrace parquet; do save "whole.$f" --symbols "$work" --split-rows -1 --split-bytes -1 $([ $f != csv ] || echo --raw-csv); done
+	same_values csv csv "Python's csv"
+	same_values jsonl jsonl "Python"
+	same_values chrome json "Python"
+	if have protoc; then
+		same_values perfetto pftrace protoc protoc -I "$tools" --decode=track_event.Trace track_event.proto
+	else
+		skip "values of calls in pftrace: there is no protoc (protobuf-compiler)"
+	fi
+	if module @duckdb/node-api; then
+		same_values parquet parquet DuckDB node "$tools/duckdb.mjs" "$work/whole.parquet" --values
+	fi
+	if module hyparquet; then
+		same_values parquet parquet hyparquet node "$tools/hyparquet.mjs" --values "$work/whole.parquet"
+	fi
+	cd "$OLDPWD"
+}
+
 logs=("$@")
 if [ $# -eq 0 ]; then
 	mkdir -p "$out/input/marks"
@@ -164,7 +227,8 @@ if [ $# -eq 0 ]; then
 fi
 {
 	for log in "${logs[@]}"; do check_log "$log"; done
-	echo "$([ $status -eq 0 ] && echo "all readers agree" || echo "FAILED")"
+	[ $# -gt 0 ] || check_values
+	echo "$([ $status -eq 0 ] && echo "all readers agree" || echo "FAILED"); $skipped skipped"
 	exit $status
 } | tee build/exports.txt
 exit "${PIPESTATUS[0]}"

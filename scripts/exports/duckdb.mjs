@@ -1,8 +1,15 @@
-// Reads Parquet files with DuckDB: duckdb.mjs PATTERN, in the form of expected.py.
+// Reads Parquet files with DuckDB: duckdb.mjs PATTERN, in the form of expected.py;
+// duckdb.mjs PATTERN --values prints the rows with their values, for values.py.
 import { createRequire } from 'node:module';
+import { line } from './typed.mjs';
 const { DuckDBInstance } = createRequire(process.cwd() + '/')('@duckdb/node-api');
 const db = await (await DuckDBInstance.create(':memory:')).connect();
 const from = `read_parquet('${process.argv[2]}')`;
+if (process.argv[3] === '--values') {
+  const rows = (await db.runAndReadAll(`select function, event, argument_values, result_values from ${from} order by index`)).getRowObjectsJson();
+  for (const row of rows) console.log(line(row));
+  process.exit(0);
+}
 const ask = async q => (await db.runAndReadAll(q)).getRowsJson().map(r => r.map(v => (/^-?\d+$/.test(v) ? Number(v) : v)));
 const [[rows, calls, pairs, total, marks]] = await ask(`select count(*), count(*) filter (event = 'enter'),
   count(*) filter (event = 'enter' and duration_us is not null), cast(coalesce(sum(duration_us * 1000) filter (event = 'enter'), 0) as bigint),

@@ -229,4 +229,5 @@ def main():
     json.dump(read(sys.argv[2:]), sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()
