@@ -6,41 +6,40 @@ import (
 	"logparser/message"
 )
 
-// An Access is what an instruction did with memory.
+// An Access is how an instruction accessed memory.
 type Access string
 
 const (
-	// Touch: whether it read or wrote is not known.
+	// Touch is a read or a write; it is not known which.
 	Touch   Access = "access to"
 	Read    Access = "read of"
 	Write   Access = "write to"
 	Execute Access = "execution of"
 )
 
-// A Cause is why a process ended.
+// A Cause tells why a process ended.
 type Cause struct {
-	// Signal is the signal of a Unix system, 0 for none. Code is its si_code, if
-	// HasCode.
+	// Signal is the signal of a Unix system, 0 for none. Code is its si_code if HasCode is set.
 	Signal  int
 	Code    int32
 	HasCode bool
-	// Exception is the code of a Windows exception, if HasException.
+	// Exception is the code of a Windows exception if HasException is set.
 	Exception    uint32
 	HasException bool
-	// Flags are the exception's; other than 0 says that the program cannot go on.
+	// Flags are the flags of the exception. If they are not 0, the program could not continue.
 	Flags uint32
-	// Address is the faulting address as it was told; see HasAddress. Sender is the
-	// process that sent a signal.
+	// Address is the faulting address that the system reported; see HasAddress. Sender is the id of the process that sent a
+	// signal.
 	Address uint64
 	Sender  int64
-	// Computed is the address that the instruction's operands give. It is set, and IsComputed is
-	// true, only if the system told no address.
+	// Computed is the address that the operands of the instruction give. It is valid if IsComputed is set, which it is only if
+	// the system reported no address.
 	Computed   uint64
 	IsComputed bool
 	Access     Access
-	// PC is the instruction, 0 where it is not known.
+	// PC is the address of the instruction, 0 if it is not known.
 	PC uint64
-	// Said is the cause in words where it is neither a signal nor an exception.
+	// Said is a description of the cause for causes that are neither a signal nor an exception.
 	Said message.Text
 	// StackOverflow says that the address lies just outside the thread's stack.
 	StackOverflow bool
@@ -59,8 +58,8 @@ const (
 	inPageError     = 0xc0000006
 )
 
-// nullPage is how far from 0 an address is that was meant relative to a null pointer.
-// No system maps the first 64 KiB.
+// nullPage is the size of the range in which an address is taken for an offset from a null pointer. No system maps the first 64
+// KiB.
 const nullPage = 64 << 10
 
 // Fault reports whether the processor stopped at an instruction.
@@ -75,8 +74,7 @@ func (c *Cause) Fault() bool {
 	return false
 }
 
-// HasAddress reports whether the faulting address is known. The processor does not tell the address if it
-// is one that no memory can have (not canonical).
+// HasAddress reports whether the faulting address is known. The processor does not report an address that is not canonical.
 func (c *Cause) HasAddress() bool {
 	if c.HasException {
 		return (c.Exception == accessViolation || c.Exception == inPageError) && c.Address != 1<<64-1
@@ -84,8 +82,8 @@ func (c *Cause) HasAddress() bool {
 	return c.Fault() && c.Code != siKernel && (c.Signal == sigSEGV || c.Signal == sigBUS)
 }
 
-// Refine completes a cause by the crashed thread: what the instruction did, and whether
-// the stack was full. Readers call it when threads and memory are there.
+// Refine completes the cause with the state of the crashed thread: the access, and whether the stack overflowed. Readers call
+// it when threads and memory are read.
 func (c *Cause) Refine(p *Process) {
 	t := p.Crashed()
 	if t == nil {
@@ -104,8 +102,8 @@ func (c *Cause) Refine(p *Process) {
 	}
 }
 
-// Decode completes a cause by the code of the instruction. Code bytes may be in the
-// image's file, so that this comes after the modules were looked for.
+// Decode completes the cause by decoding the instruction. The code may come from the image's file, so this is called after the
+// modules were found.
 func (c *Cause) Decode(p *Process, code []byte) {
 	t := p.Crashed()
 	if t == nil || !c.Fault() || c.Access != "" && c.HasAddress() {
@@ -126,13 +124,13 @@ func (c *Cause) Decode(p *Process, code []byte) {
 	}
 }
 
-// canonical reports whether an address of 64 bits is one that memory can have.
+// canonical reports whether memory can have a 64-bit address.
 func canonical(address uint64) bool {
 	high := int64(address) >> 47
 	return high == 0 || high == -1
 }
 
-// CodeText returns signal and code, or the exception's code, as numbers.
+// CodeText returns the signal and its code, or the code of the exception, as numbers.
 func (c *Cause) CodeText() string {
 	switch {
 	case c.HasException:
@@ -145,7 +143,7 @@ func (c *Cause) CodeText() string {
 	return ""
 }
 
-// Name returns the name of a cause: "SIGSEGV", "0xc0000005".
+// Name returns the name of the cause, such as "SIGSEGV" or "0xc0000005".
 func (c *Cause) Name() string {
 	if c.HasException {
 		if name := exceptionNames[c.Exception]; name != "" {
@@ -162,9 +160,9 @@ func (c *Cause) Name() string {
 	return ""
 }
 
-// Text says a cause in words.
+// Text describes the cause.
 func (c *Cause) Text() message.Text {
-	// What a recorder said itself comes first.
+	// A description from the recorder takes precedence.
 	name := c.Name()
 	switch {
 	case !c.Said.IsZero():
@@ -190,7 +188,7 @@ func (c *Cause) Text() message.Text {
 
 const siTkill = -6
 
-// where says what an instruction did with which address.
+// where describes the access and its address.
 func (c *Cause) where() message.Text {
 	access := c.Access
 	if access == "" {
@@ -226,7 +224,7 @@ func (c *Cause) where() message.Text {
 	return text
 }
 
-// meaning says what a code stands for.
+// meaning describes the code of a signal or exception.
 func (c *Cause) meaning() message.Text {
 	if c.HasException {
 		return exceptionMeanings[c.Exception]

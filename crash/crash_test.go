@@ -34,7 +34,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestCause says causes in words; the code is what stands at the program counter.
+// TestCause checks the texts of causes. code is the machine code at the program counter.
 func TestCause(t *testing.T) {
 	for _, c := range []struct {
 		machine unwind.Machine

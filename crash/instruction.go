@@ -10,19 +10,18 @@ import (
 	"logparser/symbols/x86"
 )
 
-// An operand is memory that an instruction works on.
+// An operand is memory that an instruction accesses.
 type operand struct {
 	address uint64
 	access  Access
 }
 
-// MaxInstruction is the longest instruction in bytes.
+// MaxInstruction is the length of the longest instruction, in bytes.
 const MaxInstruction = 15
 
-// operands returns the memory that the first instruction of some code works on, nothing
-// where the instruction is not known.
+// operands returns the memory that the first instruction of code accesses. It returns nil if the instruction is not known.
 func operands(machine unwind.Machine, code []byte, r *unwind.Registers) (list []operand) {
-	// The decoders read arrays by numbers out of the code.
+	// The decoders index arrays with numbers from the code, and may panic.
 	defer func() {
 		if recover() != nil {
 			list = nil
@@ -39,10 +38,10 @@ func operands(machine unwind.Machine, code []byte, r *unwind.Registers) (list []
 	return nil
 }
 
-// x86 numbers of registers in the decoder's order AX CX DX BX SP BP SI DI.
+// Numbers of the registers in package unwind, in the decoder's order AX CX DX BX SP BP SI DI.
 var amd64Numbers = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// x86Value returns a register of an address.
+// x86Value returns the value of a register in an address. next is the address of the next instruction.
 func x86Value(reg x86asm.Reg, mode int, r *unwind.Registers, next uint64) (uint64, bool) {
 	switch {
 	case reg == 0:
@@ -60,8 +59,8 @@ func x86Value(reg x86asm.Reg, mode int, r *unwind.Registers, next uint64) (uint6
 	return 0, false
 }
 
-// x86Displacement returns what is added to the registers of an address. The decoder gives displacements of
-// 32 bits without their sign; only moves of the accumulator have whole addresses.
+// x86Displacement returns the displacement of an address. The decoder does not extend the sign of 32-bit displacements; only
+// moves of the accumulator have 64-bit addresses.
 func x86Displacement(inst *x86asm.Inst, m x86asm.Mem, mode int) uint64 {
 	if first := inst.Opcode >> 24; first >= 0xa0 && first <= 0xa3 || mode == 32 {
 		return uint64(m.Disp)
@@ -149,7 +148,7 @@ func arm64Operands(code []byte, r *unwind.Registers) []operand {
 			continue
 		}
 		n := int(arm64asm.Reg(base) - arm64asm.X0)
-		v, ok := r.Get(n) // the stack pointer has the number of the zero register
+		v, ok := r.Get(n) // number 31 is the stack pointer in addresses
 		if !ok {
 			continue
 		}
@@ -158,8 +157,8 @@ func arm64Operands(code []byte, r *unwind.Registers) []operand {
 	return nil
 }
 
-// arm64Offset returns what an instruction adds to its base register. The decoder keeps
-// immediate offsets to itself.
+// arm64Offset returns the offset that an instruction adds to its base register, because the decoder does not export immediate
+// offsets.
 func arm64Offset(code []byte, arg arm64asm.Arg, r *unwind.Registers) uint64 {
 	w := uint32(code[0]) | uint32(code[1])<<8 | uint32(code[2])<<16 | uint32(code[3])<<24
 	switch arg.(type) {

@@ -1,15 +1,14 @@
 package crash
 
-// An OpenCall is a call that, by the log, had not ended when the process died.
+// An OpenCall is a call that was open in the log when the process died.
 type OpenCall struct {
-	// Start is the address of the called function's first byte, 0 where it is not
-	// known.
+	// Start is the address of the function's first byte, 0 if it is not known.
 	Start uint64
-	// Row is its row in the log.
+	// Row is the number of its row in the log.
 	Row int64
 }
 
-// A Source says where a row of the joined table comes from.
+// A Source tells where a row of the joined table comes from.
 type Source string
 
 const (
@@ -20,18 +19,17 @@ const (
 
 // A Joined is a row of the joined table: a frame, an open call, or both.
 type Joined struct {
-	// Frame and Call are indexes into what was joined, -1 for none.
+	// Frame and Call are indexes into the frames and calls that were joined, -1 for none.
 	Frame, Call int
 	Source      Source
 }
 
-// Join lays the open calls of a thread beside its frames. Both come innermost first;
-// starts are the first bytes of the frames' functions, 0 where they are not known.
+// Join merges the frames of a thread with its open calls. Both are innermost first. starts are the addresses of the first bytes
+// of the frames' functions, 0 if they are not known.
 //
-// Calls and frames are matched from the outermost on, by the functions' first bytes. A function that is
-// not instrumented has a frame but no call. A function that was inlined, that left its frame by a tail
-// call, or whose frame was lost with a smashed stack has a call but no frame. A call that matches no frame
-// comes outside the frames that are left.
+// Calls and frames are matched from the outermost inwards, by the addresses of their functions. A function that is not
+// instrumented has a frame but no call. A function that was inlined, that left its frame by a tail call, or whose frame was
+// lost with a corrupted stack has a call but no frame. A call without a matching frame comes outside the remaining frames.
 func Join(starts []uint64, calls []OpenCall) []Joined {
 	var rows []Joined // outermost first
 	f := len(starts) - 1

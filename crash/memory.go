@@ -9,31 +9,28 @@ import (
 	"logparser/message"
 )
 
-// A Range is memory of a process, [Start, End).
+// A Range is a part of a process's memory: the addresses from Start up to, but not including, End.
 type Range struct {
 	Start, End uint64
-	// Saved is how many bytes from Start on are in the file, Offset where. The
-	// rest was not saved, because it is in the image's file, or the dump was
-	// limited.
+	// Saved is how many bytes from Start on are in the file, and Offset where they begin in it. The rest was not saved, because
+	// the image's file has it or the size of the dump was limited.
 	Saved  uint64
 	Offset int64
-	// Executable, Writable and Readable are the rights, if Rights says that they
-	// are known.
+	// Executable, Writable and Readable are the access rights. They are valid only if Rights is set.
 	Executable, Writable, Readable, Rights bool
 }
 
-// A Memory is what was saved of a process's memory. It reads the file where it is asked
-// for. It is safe for concurrent use.
+// A Memory is the memory of a process as a dump has saved it. It reads the file on demand. It is safe for concurrent use.
 type Memory struct {
 	file   io.ReaderAt
-	ranges []Range // sorted, without overlaps
+	ranges []Range // by address, without overlaps
 }
 
 // ErrMemory says that memory was not saved.
 var ErrMemory = message.New("this memory was not saved")
 
-// NewMemory makes a memory of ranges in a file of a size in bytes. Where ranges overlap the
-// one that begins first counts. cut is how many bytes lie behind the file's end.
+// NewMemory makes a memory of ranges in a file of size bytes. If ranges overlap, the one that begins first takes precedence.
+// cut is the number of bytes that the ranges should have beyond the end of the file.
 func NewMemory(file io.ReaderAt, size int64, ranges []Range) (m *Memory, cut uint64) {
 	m = &Memory{file: file}
 	ranges = slices.Clone(ranges)
@@ -64,10 +61,10 @@ func NewMemory(file io.ReaderAt, size int64, ranges []Range) (m *Memory, cut uin
 	return m, cut
 }
 
-// Ranges returns the ranges by address. Do not change them.
+// Ranges returns the ranges in order of address. Do not change them.
 func (m *Memory) Ranges() []Range { return m.ranges }
 
-// at returns the index of the range that an address lies in, -1 for none.
+// at returns the index of the range that contains an address, or -1.
 func (m *Memory) at(address uint64) int {
 	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Start > address }) - 1
 	if i < 0 || address >= m.ranges[i].End {
@@ -76,7 +73,7 @@ func (m *Memory) at(address uint64) int {
 	return i
 }
 
-// Find returns the range that an address lies in.
+// Find returns the range that contains an address.
 func (m *Memory) Find(address uint64) (Range, bool) {
 	i := m.at(address)
 	if i < 0 {
@@ -131,8 +128,7 @@ func (m *Memory) Executable(address uint64) bool {
 	return ok && r.Rights && r.Executable
 }
 
-// String reads a string up to its NUL, of at most limit bytes. It is "" where that was
-// not saved.
+// String reads a string of at most limit bytes up to its NUL. It returns "" if the memory was not saved.
 func (m *Memory) String(address uint64, limit int) string {
 	var s []byte
 	var b [64]byte

@@ -1,14 +1,12 @@
-// Package crash is the model of a dead process: why it ended, its threads with
-// their registers, its modules, and what was saved of its memory.
+// Package crash is the model of a dead process: why it ended, its threads with their registers, its modules, and the saved part
+// of its memory.
 //
-// A [Process] is made by a reader of one format: package core reads ELF core
-// files, package minidump those of Windows, Breakpad and Crashpad. The stacks
-// of its threads are unwound by package unwind, and [Join] lays the calls that a log has as
-// open beside the frames.
+// A [Process] is made by a package for each format: package core reads ELF core files, and package minidump the dumps of
+// Windows, Breakpad and Crashpad. Package unwind unwinds the stacks of its threads. [Join] merges the frames with the calls
+// that were open in a log.
 //
-// Dumps come from other machines: readers check sizes before they allocate, read
-// memory where it is asked for, and keep what is sound of a damaged file. What
-// they had to leave out stands in [Process.Notes].
+// Dumps come from other machines. Readers check sizes before they allocate, read memory on demand, and use the intact parts of
+// a damaged file. [Process.Notes] says what they left out.
 package crash
 
 import (
@@ -20,45 +18,43 @@ import (
 	"logparser/symbols/unwind"
 )
 
-// A Process is a process as it was when it was saved. It may be read by several
-// goroutines at once.
+// A Process is a process as it was saved. Several goroutines may read it at once.
 type Process struct {
-	// Format is the file's format in a few words: "ELF core", "minidump".
+	// Format is the name of the file's format: "ELF core", "minidump".
 	Format string
-	// System is the operating system: "Linux", "Windows", "Android", "macOS", "" where
-	// that is not known.
+	// System is the operating system: "Linux", "Windows", "Android", "macOS", or "" if it is not known.
 	System  string
 	Machine unwind.Machine
-	// PID is 0 where it is not known.
+	// PID is 0 if it is not known.
 	PID int64
-	// Program is the name of the executable, CommandLine what it was started
-	// with; "" where they are not known. They come from another machine.
+	// Program is the name of the executable, and CommandLine the command that started it; "" if they are not known. They come
+	// from another machine, so they need care when they are printed.
 	Program, CommandLine string
-	// Time is when the dump was written, zero where that is not known.
+	// Time is when the dump was written. It is zero if that is not known.
 	Time  time.Time
 	Cause Cause
-	// Threads has the crashed thread first, as far as one did.
+	// Threads has the crashed thread first, if one crashed.
 	Threads []Thread
-	// Modules are the images, by address. Their paths come from another machine.
+	// Modules are in order of address. Their paths come from another machine.
 	Modules []modules.Module
 	Memory  *Memory
-	// Notes say what of the file could not be used.
+	// Notes say what could not be used of the file.
 	Notes []message.Text
 
 	// Closer, if not nil, is closed by [Process.Close].
 	Closer io.Closer
 }
 
-// A Thread is one thread.
+// A Thread is a thread of the process.
 type Thread struct {
 	ID   uint64
-	Name string // "" where it is not known
+	Name string // "" if it is not known
 	// Crashed says that the process ended because of this thread.
 	Crashed   bool
 	Registers unwind.Registers
 }
 
-// Note adds a note.
+// Note adds a note, up to a limit.
 func (p *Process) Note(pattern string, args ...any) {
 	const most = 100
 	if len(p.Notes) < most {
@@ -66,8 +62,7 @@ func (p *Process) Note(pattern string, args ...any) {
 	}
 }
 
-// Crashed returns the thread that the process ended because of, nil where that is not
-// known.
+// Crashed returns the thread that ended the process, or nil if it is not known.
 func (p *Process) Crashed() *Thread {
 	for i := range p.Threads {
 		if p.Threads[i].Crashed {
@@ -77,10 +72,10 @@ func (p *Process) Crashed() *Thread {
 	return nil
 }
 
-// Windows reports whether functions keep to Windows' conventions.
+// Windows reports whether the functions use the calling conventions of Windows.
 func (p *Process) Windows() bool { return p.System == "Windows" }
 
-// Close closes the file that the process is read from.
+// Close closes the file of the dump.
 func (p *Process) Close() error {
 	if p.Closer == nil {
 		return nil

@@ -14,26 +14,25 @@ import (
 	"logparser/rows"
 )
 
-// Annotations calls yield with what the program wrote into its log, in order of time,
-// until it returns false. An annotation is good until then.
+// Annotations calls yield for each annotation of a log, in order of time, until yield returns false. An annotation is valid
+// only during the call of yield.
 type Annotations func(ctx context.Context, yield func(m *rows.Annotation) bool) error
 
-// An annotationWriter is a callWriter that has something for annotations.
+// An annotationWriter is a callWriter whose format has a place for annotations.
 type annotationWriter interface {
-	// annotation is told an annotation.
+	// annotation appends the text of an annotation to dst, or keeps it until tail.
 	annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte
 }
 
-// An annotationQueue is the annotations that a walk has not told yet.
+// An annotationQueue reads annotations in step with the rows of a walk.
 type annotationQueue struct {
 	to         annotationWriter
 	next       func() (*rows.Annotation, error, bool)
-	annotation *rows.Annotation // the next
+	annotation *rows.Annotation // the first one that is not written yet
 	err        error
 }
 
-// openAnnotations begins with the annotations that there are, if the writer wants any. What
-// it returns ends that.
+// openAnnotations starts reading annotations, if the format can hold them. The caller must call stop.
 func (w *walk) openAnnotations(ctx context.Context, annotations Annotations) (stop func()) {
 	w.nextAnnotation = math.MaxInt64
 	to, ok := w.to.(annotationWriter)
@@ -55,8 +54,8 @@ func (w *walk) openAnnotations(ctx context.Context, annotations Annotations) (st
 	return stop
 }
 
-// pullAnnotation takes the next annotation. Those of before the first row come with it. An
-// error is told when its turn has come.
+// pullAnnotation reads the next annotation. Annotations before the first row get time 0. If reading fails, addAnnotations
+// reports the error.
 func (w *walk) pullAnnotation() {
 	q := &w.annotations
 	var ok bool
@@ -70,7 +69,7 @@ func (w *walk) pullAnnotation() {
 	}
 }
 
-// addAnnotations tells the annotations up to a time.
+// addAnnotations writes the annotations up to a time.
 func (w *walk) addAnnotations(to int64) error {
 	for w.nextAnnotation <= to {
 		q := &w.annotations
@@ -92,8 +91,7 @@ func (w *walk) addAnnotations(to int64) error {
 	return nil
 }
 
-// appendJSONValue appends a counter's value: a number, or text where JSON has no
-// number for it.
+// appendJSONValue appends the value of a counter: a number, or a string if JSON cannot express the number.
 func appendJSONValue(dst []byte, m *rows.Annotation) []byte {
 	if f := m.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(m.AppendValue(append(dst, '"')), '"')
@@ -101,8 +99,8 @@ func appendJSONValue(dst []byte, m *rows.Annotation) []byte {
 	return m.AppendValue(dst)
 }
 
-// AppendAnnotationText appends an annotation as a line among those of a text file's rows. digits are those that times
-// are worth, last is the index of the file's last row.
+// AppendAnnotationText appends an annotation as a line of a text file of rows. digits is the number of decimals of a second.
+// last is the index of the file's last row; it decides how wide the column of the index is.
 func AppendAnnotationText(dst []byte, m *rows.Annotation, digits int, last int64, opt Options) []byte {
 	t := txtLines{digits: digits, end: opt.lineEnd()}
 	t.clock.Separator = ' '
@@ -121,10 +119,10 @@ func AppendAnnotationText(dst []byte, m *rows.Annotation, digits int, last int64
 	return append(dst, t.end...)
 }
 
-// annotationColumns are the columns of annotations; the last only where it is asked for.
+// annotationColumns are the columns of annotations. The last one is written only if rows are wanted.
 var annotationColumns = []string{"time", "thread", "thread_name", "kind", "text", "value", "row"}
 
-// An AnnotationWriter writes annotations as a table.
+// An AnnotationWriter writes annotations as a table. It is not safe for concurrent use.
 type AnnotationWriter struct {
 	out    *bufio.Writer
 	line   []byte
@@ -134,8 +132,8 @@ type AnnotationWriter struct {
 	append func(m *rows.Annotation, row int64)
 }
 
-// NewAnnotationWriter begins a table in a format: txt, csv or jsonl. Digits are those
-// that times are worth. With withRows the row of each annotation is written, too.
+// NewAnnotationWriter returns a writer for the format txt, csv or jsonl. digits is the number of decimals of a second. withRows
+// adds a column with the row of each annotation. The caller must call Flush at the end.
 func NewAnnotationWriter(w io.Writer, format string, digits int, withRows bool, opt Options) (*AnnotationWriter, error) {
 	m := &AnnotationWriter{out: bufio.NewWriterSize(w, 64<<10), digits: digits, rows: withRows, opt: opt}
 	switch format {
@@ -153,7 +151,7 @@ func NewAnnotationWriter(w io.Writer, format string, digits int, withRows bool, 
 	return m, nil
 }
 
-// Write writes an annotation and its row (-1 for none).
+// Write writes an annotation. row is the number of its row, or -1 if it has none.
 func (w *AnnotationWriter) Write(m *rows.Annotation, row int64) error {
 	w.line = w.line[:0]
 	w.append(m, row)
@@ -161,7 +159,7 @@ func (w *AnnotationWriter) Write(m *rows.Annotation, row int64) error {
 	return err
 }
 
-// Flush writes what is left.
+// Flush writes the buffered data, and returns the first error of writing.
 func (w *AnnotationWriter) Flush() error { return w.out.Flush() }
 
 func (w *AnnotationWriter) csvHead() {
@@ -218,7 +216,7 @@ func (w *AnnotationWriter) jsonl(m *rows.Annotation, row int64) {
 	w.line = append(b, "}\n"...)
 }
 
-// The widths of the text table's cells.
+// Widths of the columns of the text table, in character cells.
 const (
 	annotationTimeWidth   = 29
 	annotationThreadWidth = 24

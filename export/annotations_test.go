@@ -19,8 +19,7 @@ import (
 	"logparser/rows"
 )
 
-// someAnnotations has annotations and counters over the time of rows, also before and behind
-// them.
+// someAnnotations returns annotations and counters during the time of the rows, before them and after them.
 func someAnnotations(r *rand.Rand, l list, n int) []rows.Annotation {
 	first, last := l[0].Elapsed, l[len(l)-1].Elapsed
 	annotations := make([]rows.Annotation, n)
@@ -57,7 +56,7 @@ func give(annotations []rows.Annotation, failing error) export.Annotations {
 	}
 }
 
-// said is an annotation as it should stand in a file.
+// said is an annotation as a file should show it.
 func said(m *rows.Annotation) string {
 	if m.Kind == rows.TextAnnotation {
 		return fmt.Sprintf("%d %s", max(m.Elapsed, 0), m.Text)
@@ -127,8 +126,8 @@ func perfettoAnnotations(t *testing.T, text []byte) (annotations []string, rest 
 	return annotations, rest
 }
 
-// TestAnnotations saves annotations with calls: the calls are as they are without, and each
-// annotation is there once, also in parts.
+// TestAnnotations saves calls with annotations. The calls are the same as without, and each annotation is there once, also in
+// files with parts.
 func TestAnnotations(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(7, 7)), 3000)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -173,7 +172,7 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("%s in parts: %d annotations, want %d", test.format, len(got), len(want))
 		}
 	}
-	// Others have nothing for annotations.
+	// The other formats leave annotations out.
 	for _, f := range export.Formats() {
 		if f.Name != "chrome" && f.Name != "perfetto" && !bytes.Equal(write(t, f.Name, l, export.Options{}), write(t, f.Name, l, export.Options{Annotations: give(annotations, nil)})) {
 			t.Errorf("%s differs", f.Name)
@@ -185,7 +184,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestMismatchTag has names that need care, and more counters than have tracks.
+// TestMismatchTag has names with special characters, and more counters than can have tracks.
 func TestMismatchTag(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(7, 7)), 10)
 	annotations := []rows.Annotation{{Text: "a \"b\"\n\x1b\u2028"}, {Kind: rows.FloatCounter, Bits: math.Float64bits(math.Inf(-1)), Text: ""}}
@@ -200,7 +199,7 @@ func TestMismatchTag(t *testing.T) {
 	if len(got) != len(annotations) || got[0] != "0 a \"b\"\uFFFD\uFFFD\uFFFD" || got[1] != "0  = -Inf" {
 		t.Errorf("%d annotations, %q", len(got), got[:2])
 	}
-	// One track is that of the counter without a name.
+	// One of the tracks belongs to the counter without a name.
 	if n := len(slices.DeleteFunc(got, func(s string) bool { return !strings.HasSuffix(s, " = 5") })); n != 1<<16+2 {
 		t.Errorf("%d values", n)
 	}

@@ -14,17 +14,13 @@ import (
 	"logparser/rows"
 )
 
-// WriteFile has write make the content of a file so that the file is either
-// as it was or complete: the content goes into a temporary file in the same
-// folder, which replaces the target when all of it is written, and an existing
-// target only when all of it is on the disk. After an error or a cancel the
-// target is as it was and the temporary file is gone; a process that is killed
-// leaves it behind as .logparser-….tmp.
+// WriteFile calls write to make the content of a file. Afterwards the file either has its old content or the complete new one:
+// write fills a temporary file in the same folder, which then replaces the target. If the target exists, it is replaced only
+// after the new content was flushed to the disk. After an error or a cancelled context the target is unchanged and the
+// temporary file is removed. A process that is killed leaves it behind as .logparser-….tmp.
 //
-// Where the path is a symbolic link, what it points to is replaced. An
-// existing file keeps its permissions, and one that may not be written is not
-// replaced. "-" is the standard output; it and what is no regular file (a
-// device, a pipe) are written directly.
+// If the path is a symbolic link, its target is replaced. An existing file keeps its permissions; if it is not writable, it is
+// not replaced. "-" is the standard output. It, devices and pipes are written directly.
 func WriteFile(ctx context.Context, path string, write func(w io.Writer) error) error {
 	err := writeFile(ctx, path, write)
 	if err == nil {
@@ -39,8 +35,7 @@ func WriteFile(ctx context.Context, path string, write func(w io.Writer) error) 
 	return message.Errorf("saving %s: %w", path, plain(err))
 }
 
-// plain takes the temporary file's name, which tells the user nothing, out of
-// a file operation's error.
+// plain removes the name of the temporary file from an error, because that name means nothing to the user.
 func plain(err error) error {
 	switch e := err.(type) {
 	case *fs.PathError:
@@ -79,8 +74,8 @@ func writeFile(ctx context.Context, path string, write func(w io.Writer) error) 
 	return replaceFile(ctx, target, info, write)
 }
 
-// existing returns where a path leads to and what is there, nil for nothing.
-// It is an error if that may not be written.
+// existing follows the symbolic links of a path. It returns the target and its FileInfo, which is nil if the target does not
+// exist. It fails if the target exists but is not writable.
 func existing(path string) (target string, info fs.FileInfo, err error) {
 	if info, err = os.Stat(path); err != nil {
 		info = nil
@@ -92,8 +87,7 @@ func existing(path string) (target string, info fs.FileInfo, err error) {
 		return "", nil, err
 	}
 	if info != nil {
-		// Renaming needs only the folder's permission. Opening asks for the
-		// file's own, and says no for a folder.
+		// Renaming needs only the permission of the folder. Opening checks that of the file itself, and fails for a folder.
 		f, err := os.OpenFile(target, os.O_WRONLY, 0)
 		if err != nil {
 			return "", nil, err
@@ -103,7 +97,7 @@ func existing(path string) (target string, info fs.FileInfo, err error) {
 	return target, info, nil
 }
 
-// replaceFile writes the target anew; info is its old self or nil.
+// replaceFile replaces the target. info describes the existing file, or is nil.
 func replaceFile(ctx context.Context, target string, info fs.FileInfo, write func(w io.Writer) error) error {
 	f, err := createTemporary(filepath.Dir(target))
 	if err != nil {
@@ -111,15 +105,14 @@ func replaceFile(ctx context.Context, target string, info fs.FileInfo, write fun
 	}
 	defer removeTemporary(f)
 	if info != nil {
-		// A file system without permissions is no reason not to save.
+		// Some file systems have no permissions. That is no reason not to save.
 		f.Chmod(info.Mode().Perm())
 	}
 	if err := writeTo(ctx, f, write); err != nil {
 		return err
 	}
-	// Nothing of an old file is lost before the new one is on the disk. Where
-	// there is no old one, waiting for the disk would protect nothing, and it
-	// takes longer than all the rest.
+	// An old file must not be lost before the new one is on the disk. Without an old file, waiting for the disk would protect
+	// nothing, and it takes longer than everything else.
 	if info != nil {
 		if err := f.Sync(); err != nil {
 			return err
@@ -137,8 +130,7 @@ func replaceFile(ctx context.Context, target string, info fs.FileInfo, write fun
 	if info == nil {
 		return nil
 	}
-	// The name itself is on the disk only when the folder is. Not every
-	// system can do that, and the content is safe either way.
+	// The new name is on the disk only after the folder was flushed. Not every system can do that, and either file is complete.
 	if dir, err := os.Open(filepath.Dir(target)); err == nil {
 		dir.Sync()
 		dir.Close()
@@ -146,8 +138,8 @@ func replaceFile(ctx context.Context, target string, info fs.FileInfo, write fun
 	return nil
 }
 
-// writeDirect has write fill an open file. A terminal gets nothing that it would
-// act upon: names come from files of other machines.
+// writeDirect calls write to fill an open file. For a terminal it makes control characters visible, because names in a log come
+// from other machines.
 func writeDirect(ctx context.Context, f *os.File, write func(w io.Writer) error) error {
 	if !rows.IsTerminal(f) {
 		return writeTo(ctx, f, write)
@@ -159,7 +151,7 @@ func writeDirect(ctx context.Context, f *os.File, write func(w io.Writer) error)
 	return shown.Flush()
 }
 
-// writeTo has write fill w, and makes its writes fail once ctx is cancelled.
+// writeTo calls write with a buffered writer to w, which fails once ctx is cancelled.
 func writeTo(ctx context.Context, w io.Writer, write func(w io.Writer) error) error {
 	buf := bufio.NewWriterSize(&cancelWriter{ctx, w}, 64<<10)
 	if err := write(buf); err != nil {
@@ -184,8 +176,7 @@ func (c *cancelWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// followLinks returns the path that a chain of symbolic links leads to, which
-// need not exist. A path that is no link is returned as it is.
+// followLinks follows a chain of symbolic links to a path that is none. That path need not exist.
 func followLinks(path string) (string, error) {
 	for range 40 {
 		info, err := os.Lstat(path)
@@ -197,7 +188,7 @@ func followLinks(path string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(to) {
-			// Not joined: cleaning the path would go wrong on "link/..".
+			// filepath.Join would clean the path, which is wrong if a component before ".." is a link.
 			to = filepath.Dir(path) + string(filepath.Separator) + to
 		}
 		path = to
@@ -205,8 +196,8 @@ func followLinks(path string) (string, error) {
 	return "", message.Errorf("%s: too many symbolic links", path)
 }
 
-// isDevicePath reports whether a path names an open file of this process or a
-// Windows device or pipe, which some versions cannot stat.
+// isDevicePath reports whether a path names an open file of this process, or a device or pipe of Windows. Some versions of
+// Windows cannot stat these.
 func isDevicePath(path string) bool {
 	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/") || filepath.Separator == '\\' && (strings.HasPrefix(path, `\\.\`) || strings.EqualFold(path, "NUL") || strings.EqualFold(path, "CON"))
 }

@@ -12,38 +12,35 @@ import (
 )
 
 const (
-	// blockRows is how many rows one worker reads at a time: as many as
-	// belong together where a log's pairs are found, so that this is done
-	// once.
+	// blockRows is how many rows a worker reads at a time. It is the block size of the index, so that the calls of a block are
+	// paired only once.
 	blockRows = 4096
-	// formatRows is how many of them are held and formatted at a time, few
-	// enough that they hardly leave the processor's first cache.
+	// formatRows is how many of them are held and formatted at a time, so few that they fit into the processor's first-level
+	// cache.
 	formatRows = 256
-	// partBytes bounds a piece of formatted text: where names are very long,
-	// a block is handed over in several.
+	// partBytes bounds a piece of formatted text, in bytes. A block with very long names is handed over in several pieces.
 	partBytes = 1 << 20
-	// blocksAhead is how many blocks a worker may be ahead of the writer.
+	// blocksAhead is how many blocks each worker may be ahead of the writer.
 	blocksAhead = 2
-	// progressEvery is the least time between two calls of a Progress.
+	// progressEvery is the least time between two calls of Options.Progress.
 	progressEvery = 50 * time.Millisecond
 )
 
-// A block is a range of rows on its way from a worker to the writer.
+// A block is a range of rows that a worker formats for the writer.
 type block struct {
 	from int64
 	n    int
-	// parts brings its text, in order, and is closed after the last. It
-	// holds one: a worker with more to say waits until the writer has come
-	// to this block.
+	// parts carries the text in order, and is closed after the last part. It buffers one part: a worker with more text waits
+	// until the writer has reached this block.
 	parts chan []byte
 	// err is set before parts is closed.
 	err error
-	// buffers are those of the worker that formats it, set before there is a part.
+	// buffers belong to the worker that formats the block. They are set before the first part is sent.
 	buffers *buffers
 }
 
-// buffers are a worker's memory for text that was written. What was written last is in the cache of the processor that
-// the worker mostly runs on, and is used again first.
+// buffers are a worker's free buffers for text. The buffer freed last is reused first, because its memory is probably still in
+// the processor's cache.
 type buffers struct {
 	mu   sync.Mutex
 	list [][]byte
@@ -69,22 +66,21 @@ func (b *buffers) put(text []byte) {
 	}
 }
 
-// lines are a worker's functions that append one row's line, and the lines of rows in brief, nil
-// where a format has no use for these.
+// lines are a worker's functions to append lines: row for one row, and briefs for a list of brief rows. briefs is nil if the
+// format does not support these.
 type lines struct {
 	row    func(dst []byte, r *rows.Row) []byte
 	briefs func(dst []byte, list *rows.Briefs) []byte
 }
 
-// writeRows formats the rows of src from opt.From on, up to n, and writes them
-// in order. Each worker makes itself a function that appends one row's line. A
-// file begins with its head, unless opt.NoHead, and ends with its tail.
+// writeRows formats the rows of src from opt.From up to n, and writes them in order. Each worker calls newAppend once, for a
+// function that appends the line of a row. A file begins with head, unless opt.NoHead is set, and ends with tail.
 func writeRows(ctx context.Context, out *output, src rows.Source, n int64, opt Options, head, tail func() []byte,
 	newAppend func() func(dst []byte, r *rows.Row) []byte) error {
 	return writeLines(ctx, out, src, n, opt, head, tail, func() lines { return lines{row: newAppend()} })
 }
 
-// writeLines is writeRows for formats that may write rows in brief.
+// writeLines is writeRows for formats that support brief rows.
 func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt Options, head, tail func() []byte, newLines func() lines) error {
 	from := opt.From
 	if !opt.NoHead {
@@ -92,7 +88,7 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 			return err
 		}
 	}
-	// A part never has more rows than it may.
+	// Files are divided between blocks, so a block must not have more rows than a file may have.
 	blockRows := int64(blockRows)
 	if out.limits.Rows > 0 {
 		blockRows = min(blockRows, out.limits.Rows)
@@ -166,25 +162,25 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 	return out.write(tail())
 }
 
-// nothing is the head or tail of files that have none.
+// nothing is the head or tail of a file that has none.
 func nothing() []byte { return nil }
 
-// A batch is a range of rows on its way from a worker to who uses them.
+// A batch is a range of rows that a worker reads for readBatches.
 type batch struct {
 	from int64
-	// n is how many rows it has, or those that are there, and rows has the last of them, from number first
-	// of the batch on: all of them, but where lean is what is read for lean. What was read last begins at
-	// number last, in brief with the rows in briefs.
+	// n is the number of rows that were read so far, and in the end the number of all. rows has those from number first of the
+	// batch on: all rows, or only the last piece if lean is set. The piece that was read last begins at number last. If brief
+	// is set, this piece is in briefs, not in rows.
 	n, first, last int
 	rows           []rows.Row
 	brief          bool
 	briefs         rows.Briefs
 	ready          chan error
-	// preformatted is what was made of them besides.
+	// preformatted is the text that the worker made of the rows.
 	preformatted preformatted
 }
 
-// row returns row i of a batch, and reads it again where it is not there.
+// row returns row i of a batch. It reads the row again if the batch does not have it.
 func (b *batch) row(src rows.Source, i int) (*rows.Row, error) {
 	if k := i - b.first; k >= 0 && k < len(b.rows) {
 		return &b.rows[k], nil
@@ -199,16 +195,14 @@ func (b *batch) row(src rows.Source, i int) (*rows.Row, error) {
 	return &b.rows[0], nil
 }
 
-// readRows reads the rows of src from number from on, up to n, ahead, and has
-// use look at them in order.
+// readRows reads the rows of src from number from up to n, several batches ahead, and calls use with them in order.
 func readRows(ctx context.Context, src rows.Source, from, n int64, progress func(done, total int64), use func(list []rows.Row) error) error {
 	return readBatches(ctx, src, from, n, false, progress, func() func(*batch) { return func(*batch) {} }, func(b *batch) error { return use(b.rows) })
 }
 
-// readBatches is readRows for who has the workers do more. Each makes itself a
-// function that is called with a batch when it begins and whenever more of its
-// rows have been read. With lean a batch keeps but some rows: others are read again
-// where they are asked for.
+// readBatches is readRows with work for the workers. Each calls newPrepare once, for a function that is called when a batch
+// begins and each time more of its rows were read. If lean is set, a batch keeps only its last rows; others are read again when
+// they are needed.
 func readBatches(ctx context.Context, src rows.Source, from, n int64, lean bool, progress func(done, total int64), newPrepare func() func(b *batch), use func(b *batch) error) error {
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
@@ -222,7 +216,7 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, lean bool,
 			defer wg.Done()
 			prepare := newPrepare()
 			for b, ok := jobs.take(); ok; b, ok = jobs.take() {
-				// What was sent is the receiver's.
+				// After the send, the batch belongs to the receiver.
 				b.ready <- b.read(ctx, src, lean, prepare)
 			}
 		}()
@@ -268,8 +262,7 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, lean bool,
 	return ctx.Err()
 }
 
-// read reads the batch's rows, as many at a time as are prepared while they are
-// in the processor's cache.
+// read reads the rows of the batch in pieces, so that each piece is prepared while it is in the processor's cache.
 func (b *batch) read(ctx context.Context, src rows.Source, lean bool, prepare func(b *batch)) error {
 	n, list := b.n, b.rows[:cap(b.rows)]
 	b.n, b.first, b.last, b.rows = 0, 0, 0, list[:0]
@@ -308,7 +301,7 @@ func (b *batch) read(ctx context.Context, src rows.Source, lean bool, prepare fu
 	return nil
 }
 
-// readError is the error of a source that gave fewer rows than were asked for.
+// readError returns the error of a source that returned fewer rows than asked for.
 func readError(from int64, got, want int, err error) error {
 	if got >= want {
 		return nil
@@ -319,15 +312,14 @@ func readError(from int64, got, want int, err error) error {
 	return message.Errorf("reading row %d: %w", from+int64(got), err)
 }
 
-// A formatter is a worker's memory for making text of rows.
+// A formatter is the state of a worker that formats rows.
 type formatter struct {
 	src rows.Source
 	lines
 	list []rows.Row
-	// brief is src where rows are read in brief, else nil.
-	brief  rows.BriefReader
-	briefs rows.Briefs
-	// buffers are for the text.
+	// brief is src if rows are read in brief form. Otherwise it is nil.
+	brief   rows.BriefReader
+	briefs  rows.Briefs
 	buffers buffers
 }
 
@@ -339,7 +331,7 @@ func newFormatter(src rows.Source, l lines) *formatter {
 	return f
 }
 
-// format reads the block's rows, some at a time, and sends their text.
+// format reads the block's rows in pieces and sends their text.
 func (b *block) format(ctx context.Context, f *formatter) error {
 	var text []byte
 	take := func() { text = f.buffers.take() }
@@ -382,7 +374,7 @@ func (b *block) format(ctx context.Context, f *formatter) error {
 			text = f.row(text, &list[i])
 		}
 		if got < len(list) {
-			// What could be read is written.
+			// The rows before the error are written.
 			if sent := send(); sent != nil {
 				return sent
 			}

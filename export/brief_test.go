@@ -13,7 +13,7 @@ import (
 	"logparser/rows"
 )
 
-// A briefList is a list that reads rows in brief, some of them at random whole.
+// A briefList is a list that reads rows in brief form, except some random ones.
 type briefList struct {
 	*list
 	mu      sync.Mutex
@@ -27,7 +27,7 @@ func newBriefList(l *list, r *rand.Rand) *briefList {
 	return &briefList{list: l, r: r, places: make(map[rows.Place]*rows.Place), numbers: make(map[*rows.Place]uint32), strands: make(map[rows.Strand]*rows.Strand)}
 }
 
-// runOf is the number of a row's run.
+// runOf returns the number of a row's run.
 func (l *briefList) runOf(r *rows.Row) int {
 	n := 0
 	for n+1 < len(l.runs) && l.runs[n+1].First <= r.Index {
@@ -72,7 +72,7 @@ func (l *briefList) ReadBriefs(dst *rows.Briefs, from int64, n int) int {
 	return len(list)
 }
 
-// TestBriefs makes the same files of rows in brief and of whole ones.
+// TestBriefs checks that brief rows and whole rows make the same files.
 func TestBriefs(t *testing.T) {
 	seeds := uint64(24)
 	if testing.Short() {
@@ -135,7 +135,7 @@ func TestBriefs(t *testing.T) {
 	}
 }
 
-// A wholeList is a list of which no row is to be read in brief.
+// A wholeList is a list whose rows must not be read in brief form.
 type wholeList struct {
 	*list
 	t *testing.T
@@ -146,8 +146,8 @@ func (l *wholeList) ReadBriefs(*rows.Briefs, int64, int) int {
 	return 0
 }
 
-// TestBriefsNotRead writes columns that lines of rows in brief do not have: rows are read whole at once, not made of
-// brief ones.
+// TestBriefsNotRead writes columns that brief rows do not support. The rows must be read whole from the beginning, not
+// assembled from brief ones.
 func TestBriefsNotRead(t *testing.T) {
 	src := randomRows(rand.New(rand.NewPCG(1, 7)), 300, 0)
 	src.digits = 9
@@ -161,7 +161,7 @@ func TestBriefsNotRead(t *testing.T) {
 	}
 }
 
-// An askedLines makes lines of which none have the rest in common, and counts how often that is asked.
+// An askedLines makes lines that cannot share a rest, and counts how often it is asked for that.
 type askedLines struct {
 	csvLines
 	asked int
@@ -172,7 +172,7 @@ func (a *askedLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok boo
 	return nil, 0, false
 }
 
-// TestBriefRest asks once for all rows of a list whether lines have a rest in common.
+// TestBriefRest checks that the question whether lines share a rest is asked once for each list of rows.
 func TestBriefRest(t *testing.T) {
 	of := &askedLines{csvLines: csvLines{digits: 9, end: "\n"}}
 	b, alone := newColumnsBrief(of, 9), &csvLines{digits: 9, end: "\n"}

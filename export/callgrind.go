@@ -8,32 +8,31 @@ import (
 	"logparser/rows"
 )
 
-// maxArcs is how many pairs of caller and function are summed at a time.
-// Beyond, they are written, and readers add up what comes later.
+// maxArcs is how many pairs of caller and callee are summed up at a time. When there are more, the sums are written, and new
+// ones begin. Readers add up the sums of a pair.
 const maxArcs = 1 << 20
 
-// writeCallgrind writes callgrind's profile format, with two costs: ns, the
-// time spent in a function itself, and Calls, how often it was called. Threads
-// are functions that call the first of their functions and cost nothing.
+// writeCallgrind writes the profile format of callgrind with two costs: ns, the self time, and Calls, the number of calls.
+// Threads are functions without cost that call the outermost functions.
 func writeCallgrind(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	c := &callgrind{header: &opt.Header, start: startTime(src, opt), out: out, numbers: make(map[nameKey]int)}
 	c.clear()
 	return writeCalls(ctx, out, src, opt, c)
 }
 
-// A node of the call graph is a function, or a thread.
+// A graphNode is a node of the call graph: a function or a thread.
 type graphNode struct {
 	name, module, source string
 	line                 int
 	self, calls          int64
-	// arcs are the calls it made, in the order of the first.
+	// arcs are the functions that it called, in the order of the first call.
 	arcs []graphArc
 }
 
 type graphArc struct {
 	to uint32
-	// calls were made, which took time and made inner calls, themselves
-	// included.
+	// calls is the number of calls, time their total time in ns, and inner the number of these calls and of all calls below
+	// them.
 	calls, time, inner int64
 }
 
@@ -42,9 +41,9 @@ type callgrind struct {
 	start  string
 	out    *output
 	nodes  []graphNode
-	// ofFunction and ofThread are places in nodes plus 1, by id and index.
+	// ofFunction and ofThread are indexes of nodes plus 1, by a function's id and a thread's index.
 	ofFunction, ofThread []uint32
-	// arcs finds an arc's place in its caller's.
+	// arcs has the index of an arc in its caller's list, by the nodes of caller and callee.
 	arcs                  map[[2]uint32]int
 	numbers               map[nameKey]int
 	totalTime, totalCalls int64
@@ -52,10 +51,10 @@ type callgrind struct {
 	err                   error
 }
 
-// callgrindBegin is how a file begins.
+// callgrindBegin is the beginning of a file, by which it is recognised.
 const callgrindBegin = "# callgrind format\nversion: 1\ncreator: LogParser\n"
 
-// A nameKey is a name of a kind: they are numbered and written out once.
+// A nameKey is a name and its kind (object, file or function). Each is numbered, and written in full only once.
 type nameKey struct {
 	kind byte
 	name string
@@ -87,7 +86,7 @@ func (c *callgrind) head(dst []byte, part int, at int64) []byte {
 
 func (c *callgrind) thread(dst []byte, t *thread) []byte { return dst }
 
-// at returns the place of an entry in a list that grows.
+// at returns a pointer to element i of a list, which it extends if necessary.
 func at(list *[]uint32, i int) *uint32 {
 	for len(*list) <= i {
 		*list = append(*list, 0)
@@ -156,7 +155,7 @@ func (c *callgrind) anomaly(dst []byte, t *thread, at int64, fn *function, r *ro
 	return dst
 }
 
-// name appends a line with a name, in full the first time.
+// name appends a line with a name: its number, and the first time also its text.
 func (c *callgrind) name(key string, kind byte, name string) {
 	k := nameKey{kind, name}
 	n, ok := c.numbers[k]
@@ -179,7 +178,6 @@ func known(s string) string {
 	return s
 }
 
-// flush writes the graph.
 func (c *callgrind) flush() error {
 	for i := range c.nodes {
 		n := &c.nodes[i]

@@ -10,15 +10,13 @@ import (
 	"logparser/rows"
 )
 
-// writeChrome writes the trace event format's object form (the JSON that
-// chrome://tracing, Perfetto, and others read), with B and E events: of calls
-// of no duration these keep the order that X events would leave open.
+// writeChrome writes the object form of the trace event format, a JSON file that chrome://tracing, Perfetto and others read. It
+// uses B and E events, because X events do not define the order of calls with duration 0.
 func writeChrome(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	return writeCalls(ctx, out, src, opt, &chrome{header: &opt.Header, start: startTime(src, opt), pids: processIDs(&opt.Header)})
 }
 
-// startTime returns the local time at the beginning of the first run as rows have
-// it, "" where it is not known.
+// startTime returns the local time at the beginning of the first run in the form of rows, or "" if it is not known.
 func startTime(src rows.Source, opt Options) string {
 	var r rows.Row
 	if runs := opt.runs(); len(runs) > 0 {
@@ -33,8 +31,8 @@ func startTime(src rows.Source, opt Options) string {
 	return string(rows.AppendTime(nil, &r, src.TimeDigits()))
 }
 
-// processIDs are what stands for the processes by their numbers, for one process alone by
-// 0: their ids, or other numbers where these are not known or come twice.
+// processIDs returns an id for each process, by the process's number. Number 0 is the process of a log that has only one. The
+// ids are those of the system, replaced where they are unknown or not unique.
 func processIDs(h *rows.Header) []uint32 {
 	ids := []uint32{max(h.ProcessID, 1)}
 	taken := make(map[uint32]bool)
@@ -55,7 +53,7 @@ func processIDs(h *rows.Header) []uint32 {
 	return ids
 }
 
-// chromeBegin is how a file begins.
+// chromeBegin is the beginning of a file, by which it is recognised.
 const chromeBegin = `{"displayTimeUnit":"ns","otherData":{"writer":"LogParser"`
 
 type chrome struct {
@@ -63,7 +61,7 @@ type chrome struct {
 	start  string
 	pids   []uint32 // see processIDs
 	recent recent
-	row    rows.Row // has names for recent
+	row    rows.Row // buffer for the names of recent
 }
 
 func (c *chrome) head(dst []byte, part int, at int64) []byte {
@@ -89,7 +87,7 @@ func (c *chrome) head(dst []byte, part int, at int64) []byte {
 	return dst
 }
 
-// processName is what a program is called in formats of calls.
+// processName returns the name of the program in formats of calls.
 func processName(h *rows.Header) string {
 	if h.Program == "" {
 		return logName(h)
@@ -97,7 +95,7 @@ func processName(h *rows.Header) string {
 	return h.Program
 }
 
-// logName is what a log is called.
+// logName returns the name of the log.
 func logName(h *rows.Header) string {
 	if h.Log == "" {
 		return "log"
@@ -105,7 +103,7 @@ func logName(h *rows.Header) string {
 	return h.Log
 }
 
-// noteLines joins the remarks of a header.
+// noteLines joins the notes of a header.
 func noteLines(h *rows.Header) string {
 	var text []byte
 	for i, s := range h.Lines {
@@ -117,7 +115,6 @@ func noteLines(h *rows.Header) string {
 	return string(text)
 }
 
-// meta appends a metadata event.
 func (c *chrome) meta(dst []byte, name string, t rows.Track, value string) []byte {
 	dst = c.track(append(dst, `{"ph":"M","pid":`...), t)
 	dst = append(dst, `,"name":"`...)
@@ -127,7 +124,7 @@ func (c *chrome) meta(dst []byte, name string, t rows.Track, value string) []byt
 	return append(dst, "}}"...)
 }
 
-// track appends what stands for the process and the thread of a track.
+// track appends the ids of the process and of the thread of a track.
 func (c *chrome) track(dst []byte, t rows.Track) []byte {
 	dst = strconv.AppendUint(dst, uint64(c.pids[t.ProcessNumber()]), 10)
 	dst = append(dst, `,"tid":`...)
@@ -151,8 +148,7 @@ func (c *chrome) event(dst []byte, phase byte, t *thread, at int64) []byte {
 	return rows.AppendMicroseconds(dst, at)
 }
 
-// names appends what belongs to an address: name, category and the beginning
-// of the arguments.
+// names appends what depends on the address: name, category, and the beginning of the arguments.
 func (c *chrome) names(dst []byte, r *rows.Row) []byte {
 	dst = rows.AppendJSONString(append(dst, `,"name":`...), r.Function)
 	dst = appendJSONText(dst, `,"cat":`, r.Module)
@@ -165,7 +161,7 @@ func (c *chrome) names(dst []byte, r *rows.Row) []byte {
 	return append(dst, `,"row":`...)
 }
 
-// place appends the names of a function at an address.
+// place appends the names of a function at an address, from the cache if possible.
 func (c *chrome) place(dst []byte, fn *function, line int, address uint64) []byte {
 	r := &c.row
 	r.Function, r.Module, r.Source, r.Line, r.Address = fn.name, fn.module, fn.source, line, address
@@ -225,21 +221,21 @@ func (c *chrome) preformats() preformats {
 	return preformats{p.append, p.briefs}
 }
 
-// chromePreformat makes the events of rows. It keeps the text of what comes again.
+// chromePreformat makes the events of rows in a worker. It caches texts that repeat.
 type chromePreformat struct {
 	chrome
 	thread rows.Track
-	// begin is that of an event of the thread, with the phase B, and n its length.
+	// begin is the beginning of a B event of the thread, and n its length.
 	begin      [beginLen]byte
 	n          int
 	time, rows growing
 	brief      chromeBrief
 }
 
-// beginLen is room for the longest process and thread ids.
+// beginLen has room for the longest ids of processes and threads.
 const beginLen = 64
 
-// chromeRoom is what the pieces of an event take at most but for the names.
+// chromeRoom is how many bytes the pieces of an event may write, without longer names.
 const chromeRoom = beginLen + 2*growingRoom + 8 + shortText
 
 func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
@@ -269,7 +265,7 @@ func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendJSONCall appends the arguments and the result of a call, nil for none.
+// appendJSONCall appends the arguments and results of a call, if it has any.
 func appendJSONCall(dst []byte, v *rows.CallValues) []byte {
 	if v == nil {
 		return dst

@@ -6,23 +6,23 @@ import (
 	"logparser/rows"
 )
 
-// moreNames is the room for what the names of a function have beyond shortText. Two arrays are copied to a
-// text by a few instructions, of which parts of one take a call.
+// moreNames is the size of a second buffer for names, after shortText. Copying two whole arrays takes a few instructions;
+// copying a part of one takes a call.
 const moreNames = 112
 
-// A chromeBrief is what the events of rows in brief have in common.
+// A chromeBrief caches what the events of brief rows share.
 type chromeBrief struct {
 	threads [16]chromeThread
 	names   *[briefPlaces]chromePlace
-	// micro and index are the texts of a number of microseconds, which began at microAt, and of an Index
-	// from firstIndex on, without its four last digits.
+	// micro is the text of a whole number of microseconds, which began at microAt. index is the text of an Index from
+	// firstIndex on, without its last four digits.
 	micro, index        [growingRoom]byte
 	microN, indexN      int
 	microAt, firstIndex int64
 	row                 rows.Row
 }
 
-// A chromeThread has the beginning of events on a strand, up to the time.
+// A chromeThread is the cached beginning of events on a strand, up to the time.
 type chromeThread struct {
 	strand *rows.Strand
 	track  rows.Track
@@ -32,15 +32,15 @@ type chromeThread struct {
 
 type chromePlace struct {
 	place *rows.Place
-	n     int // 0 where there is too much of it
+	n     int // bytes; 0 if the text is too long
 	text  [shortText]byte
 	more  [moreNames]byte
 }
 
-// chromeBriefRoom is what an event takes at most, with what is copied behind its pieces.
+// chromeBriefRoom is how many bytes an event may write, with those that are copied beyond its end.
 const chromeBriefRoom = beginLen + 2*growingRoom + 8 + shortText + moreNames + 8
 
-// briefs appends the events of rows and what the walk has to know of them.
+// briefs adds brief rows and their events to d.
 func (c *chromePreformat) briefs(d *preformatted, list *rows.Briefs, run *placedRun) {
 	b := &c.brief
 	dst := d.text
@@ -77,7 +77,7 @@ func (c *chromePreformat) briefs(d *preformatted, list *rows.Briefs, run *placed
 	d.text = dst
 }
 
-// put writes an event to the beginning of dst, which has chromeBriefRoom, and returns how long it is.
+// put writes an event to the beginning of dst, which must have chromeBriefRoom bytes. It returns the event's length in bytes.
 func (b *chromeBrief) put(dst []byte, r *rows.Brief, th *chromeThread, m *chromePlace, at, index int64) int {
 	*(*[beginLen]byte)(dst) = th.text
 	n := th.n

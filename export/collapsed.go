@@ -8,21 +8,21 @@ import (
 	"logparser/rows"
 )
 
-// A Weight is what folded stacks count.
+// A Weight is what collapsed stacks count.
 type Weight uint8
 
 const (
-	// Nanoseconds and Microseconds are the time spent in a function itself.
+	// Nanoseconds and Microseconds are the self time.
 	Nanoseconds Weight = iota
 	Microseconds
-	// Calls counts calls.
+	// Calls is the number of calls.
 	Calls
 )
 
-// String returns the word for the user.
+// String returns the name by which the user chooses the weight.
 func (w Weight) String() string { return [...]string{"ns", "us", "calls"}[w] }
 
-// ParseWeight is the inverse of String.
+// ParseWeight returns the weight with a name, as [Weight.String] returns it. It reports false if there is none.
 func ParseWeight(s string) (Weight, bool) {
 	for w := Nanoseconds; w <= Calls; w++ {
 		if s == w.String() {
@@ -33,43 +33,39 @@ func ParseWeight(s string) (Weight, bool) {
 }
 
 const (
-	// maxStacks is how many different stacks are summed at a time, or twice
-	// those of calls that were open when it began: beyond, they are written,
-	// and a stack may have another line later.
+	// maxStacks is how many different stacks are summed up at a time, or twice the number of open ones if that is more. When
+	// there are more, the sums are written, and a stack may get another line later.
 	maxStacks = 1 << 20
-	// maxFrames is how many names a line has. What is deeper counts for
-	// deeperName.
+	// maxFrames is the largest number of names in a line. Deeper calls count for the name deeperName.
 	maxFrames  = 1000
 	deeperName = "[deeper]"
 )
 
-// writeFolded writes folded stacks: a line for each stack, its names from the
-// process on separated by semicolons, a blank, and what was spent there. Lines
-// of one stack are to be added up.
+// writeFolded writes collapsed stacks. A line is a stack: its names from the process inwards, separated by semicolons, then a
+// blank and the weight. Readers add up the lines of a stack.
 func writeFolded(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	f := &collapsed{header: &opt.Header, weight: opt.Weight, byThread: opt.ByThread, out: out}
 	f.clear()
 	return writeCalls(ctx, out, src, opt, f)
 }
 
-// A stackNode is a stack: a name and what called it.
+// A stackNode is a stack: a name, and the stack of its caller.
 type stackNode struct {
 	parent uint32
 	depth  uint32
 	name   string
 	weight int64
-	// used says that calls ended there.
+	// used says that a call with this stack has ended.
 	used bool
 }
 
 type nodeKey struct {
 	parent uint32
-	// function is the id of a function, 0 of deeperName, ofProcess, or less for
-	// threads and for one of several processes.
+	// function is the id of a function. It is 0 for deeperName, and ofProcess or less for processes and threads.
 	function int
 }
 
-// ofProcess is the process in the place of a function.
+// ofProcess is the number that stands for the process in the place of a function.
 const ofProcess = -1
 
 type collapsed struct {
@@ -77,8 +73,8 @@ type collapsed struct {
 	weight   Weight
 	byThread bool
 	out      *output
-	nodes    []stackNode // nodes[0] is none
-	limit    int         // of nodes
+	nodes    []stackNode // nodes[0] is the empty stack
+	limit    int         // largest number of nodes before they are written
 	byKey    map[nodeKey]uint32
 	threads  []*thread
 	line     []byte
@@ -98,7 +94,7 @@ func (f *collapsed) thread(dst []byte, t *thread) []byte {
 	return dst
 }
 
-// node returns the node below a parent.
+// node returns the node of a name below a parent.
 func (f *collapsed) node(parent uint32, id int, name string) uint32 {
 	key := nodeKey{parent, id}
 	n, ok := f.byKey[key]
@@ -110,7 +106,7 @@ func (f *collapsed) node(parent uint32, id int, name string) uint32 {
 	return n
 }
 
-// place gives the call at i of a thread's stack its node.
+// place sets the node of the call at index i of a thread's stack.
 func (f *collapsed) place(t *thread, i int) {
 	c := &t.stack[i]
 	if i == 0 {
@@ -172,7 +168,7 @@ func (f *collapsed) anomaly(dst []byte, t *thread, at int64, fn *function, r *ro
 	return dst
 }
 
-// flush writes the stacks in the order of their first call.
+// flush writes the stacks, in the order of their first calls.
 func (f *collapsed) flush() error {
 	var names []string
 	for i := range f.nodes {
@@ -206,7 +202,7 @@ func (f *collapsed) flush() error {
 	return err
 }
 
-// appendFoldedName appends a name without what separates names or lines.
+// appendFoldedName appends a name, in which it replaces the characters that separate names or lines.
 func appendFoldedName(dst []byte, name string) []byte {
 	return append(dst, strings.ReplaceAll(rows.Visible(name), ";", ":")...)
 }

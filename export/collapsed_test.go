@@ -8,8 +8,8 @@ import (
 	"logparser/rows"
 )
 
-// TestFoldedOpenThreads has more stacks of open calls than are summed at a time:
-// to begin anew does not make them fewer, so that must not be done at each call.
+// TestFoldedOpenThreads has more stacks of open calls than maxStacks. Writing the sums does not reduce the number of these, so
+// it must not happen at each call.
 func TestFoldedOpenThreads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million stacks")

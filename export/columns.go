@@ -8,15 +8,15 @@ import (
 	"logparser/rows"
 )
 
-// Tables have columns of their own, which each format writes by code that was made for
-// them. This file writes those that the user has chosen, one cell at a time.
+// Each format of tables writes its default columns by code of its own, for speed. This file writes the columns that the user
+// has chosen, cell by cell.
 
-// csvColumns are those of csv files, and of jsonl's, where none are chosen; the stack
-// comes behind where there are any, and the process where there are several. TestChosenDefault holds the formats to them.
+// csvColumns are the default columns of csv and jsonl. Logs with coroutines also have the stack, and logs of several processes
+// the process. TestChosenDefault checks that the formats agree with the list.
 var csvColumns = []string{"index", "time", "thread", "event", "depth", "duration", "function", "module", "source", "line",
 	"address", "symbols", "note", "utc"}
 
-// defaultColumns returns the columns of a table for programs where none are chosen.
+// defaultColumns returns the default columns of a table for programs. names are those that every log has.
 func defaultColumns(h *rows.Header, names []string) []*rows.Column {
 	var list []*rows.Column
 	for _, name := range names {
@@ -34,18 +34,18 @@ func defaultColumns(h *rows.Header, names []string) []*rows.Column {
 	return list
 }
 
-// valueColumns are what tables have more of logs with values of calls.
+// valueColumns returns the additional columns of logs with values of calls.
 func valueColumns() []*rows.Column {
 	return []*rows.Column{rows.ColumnOf("arguments"), rows.ColumnOf("result")}
 }
 
-// cells makes the cells of chosen columns. It is not safe for concurrent use.
+// cells formats the cells of chosen columns. It is not safe for concurrent use.
 type cells struct {
 	columns    []*rows.Column
 	digits     int
 	zone       zone
 	clock, utc recentTime
-	reading    rows.Clock // of tables for people
+	reading    rows.Clock // for tables that people read
 }
 
 func newCells(src rows.Source, opt *Options) *cells {
@@ -54,7 +54,7 @@ func newCells(src rows.Source, opt *Options) *cells {
 	return c
 }
 
-// append appends a cell that is no text, as it is in files for programs.
+// append appends a cell that is not a text, in the form for programs.
 func (c *cells) append(dst []byte, r *rows.Row, column *rows.Column) []byte {
 	switch column.Kind {
 	case rows.Time:
@@ -68,7 +68,7 @@ func (c *cells) append(dst []byte, r *rows.Row, column *rows.Column) []byte {
 	return column.Append(dst, r, c.digits)
 }
 
-// appendReading appends a cell as people read it.
+// appendReading appends a cell in the form for people.
 func (c *cells) appendReading(dst []byte, r *rows.Row, column *rows.Column) []byte {
 	switch {
 	case column.Kind == rows.Text:
@@ -85,7 +85,6 @@ func (c *cells) appendReading(dst []byte, r *rows.Row, column *rows.Column) []by
 	return c.append(dst, r, column)
 }
 
-// writeChosenCSV writes chosen columns as csv.
 func writeChosenCSV(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	head := csvHead(&opt, opt.Columns)
 	end := opt.lineEnd()
@@ -111,7 +110,6 @@ func writeChosenCSV(ctx context.Context, out *output, src rows.Source, opt Optio
 	})
 }
 
-// writeChosenJSONL writes chosen columns as jsonl.
 func writeChosenJSONL(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	var keys []string
 	for _, c := range opt.Columns {
@@ -147,7 +145,7 @@ func writeChosenJSONL(ctx context.Context, out *output, src rows.Source, opt Opt
 					}
 				}
 				if len(dst) == value {
-					dst = dst[:start] // there is no value
+					dst = dst[:start] // the row has no value here
 				}
 			}
 			return append(dst, "}\n"...)
@@ -155,7 +153,7 @@ func writeChosenJSONL(ctx context.Context, out *output, src rows.Source, opt Opt
 	})
 }
 
-// letters are how many a column of a text table has.
+// letters returns the width of a column of a text table, in character cells.
 func letters(c *rows.Column, h *rows.Header, digits int) int {
 	n := int(c.Width) / 8
 	if c.Kind == rows.Time || c.Kind == rows.UTC {
@@ -164,7 +162,6 @@ func letters(c *rows.Column, h *rows.Header, digits int) int {
 	return max(n, len(h.ColumnName(c)))
 }
 
-// writeChosenTXT writes chosen columns as a table for reading.
 func writeChosenTXT(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	n, digits, end := src.Len(), src.TimeDigits(), opt.lineEnd()
 	var head []byte
@@ -195,7 +192,7 @@ func writeChosenTXT(ctx context.Context, out *output, src rows.Source, opt Optio
 	})
 }
 
-// appendAligned appends a cell of a text table and the blanks behind it.
+// appendAligned appends a cell of a text table, padded to a width, and the two blanks between columns.
 func appendAligned(dst, cell []byte, width int, right bool) []byte {
 	blank := width - cellWidth(string(cell))
 	if right {
@@ -206,17 +203,17 @@ func appendAligned(dst, cell []byte, width int, right bool) []byte {
 	return append(dst, "  "...)
 }
 
-// onPage are the columns that a page shows anyway, some of them within others.
+// onPage are the columns that a page always shows, some of them within other cells.
 var onPage = []string{"index", "time", "elapsed", "thread", "stack", "event", "depth", "duration", "function", "module", "source", "line",
 	"address", "symbols", "note"}
 
-// besidePage returns the chosen columns that a page shows behind its own, by which it
-// is folded and searched.
+// besidePage returns the chosen columns that a page shows after its own ones. The page itself needs its own columns for folding
+// and searching.
 func besidePage(columns []*rows.Column) []*rows.Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c *rows.Column) bool { return slices.Contains(onPage, c.Name) })
 }
 
-// appendPageCells appends cells of a page's table.
+// appendPageCells appends the cells of the chosen columns to a row of a page.
 func (c *cells) appendPageCells(dst []byte, r *rows.Row) []byte {
 	var buffer [64]byte
 	for _, column := range c.columns {

@@ -16,7 +16,7 @@ import (
 	"logparser/rows"
 )
 
-// filled is a list whose rows have all that can be filled in where that is asked for.
+// filled is a list whose rows get the fields that a caller asks for.
 type filled struct {
 	list
 	fields rows.Fields
@@ -32,7 +32,7 @@ func (f filled) Read(dst []rows.Row, from int64) (int, error) {
 	return n, err
 }
 
-// someColumns makes rows with all that columns have, or nothing of it.
+// someColumns returns rows that have values in all columns, and rows that have none.
 func someColumns(r *rand.Rand, n int) filled {
 	l := program(r, n)
 	texts := []string{"", "main", "=1+1", "a,b", "größe \"x\"", "bad\xff", "\x1b[2J"}
@@ -51,7 +51,7 @@ func someColumns(r *rand.Rand, n int) filled {
 	return filled{list: l}
 }
 
-// cellsOf returns what a table for programs has of a row.
+// cellsOf returns the cells of a row in a table for programs.
 func cellsOf(columns []*rows.Column, r *rows.Row) (list []string) {
 	for _, c := range columns {
 		list = append(list, strings.ToValidUTF8(string(c.Append(nil, r, listDigits)), "\uFFFD"))
@@ -61,8 +61,8 @@ func cellsOf(columns []*rows.Column, r *rows.Row) (list []string) {
 
 const listDigits = 9
 
-// TestChosenColumns reads all columns back from all formats of tables, of rows to which
-// they were filled in since a table needs them.
+// TestChosenColumns reads all columns back from all table formats. The fields of the rows were filled in because the table
+// needs them.
 func TestChosenColumns(t *testing.T) {
 	var all []*rows.Column
 	for i := range rows.Columns() {
@@ -124,7 +124,7 @@ func TestChosenColumns(t *testing.T) {
 	}
 }
 
-// TestReadColumns looks for what people read in text and page.
+// TestReadColumns checks the cells in the forms for people, text and page.
 func TestReadColumns(t *testing.T) {
 	columns, err := rows.ParseColumns("index,self,thread_name,site,site_source,site_address")
 	if err != nil {
@@ -154,7 +154,7 @@ func TestReadColumns(t *testing.T) {
 	}
 }
 
-// TestChosenDefault chooses the columns that tables have anyway: the bytes are the same.
+// TestChosenDefault chooses the default columns. The file must have the same bytes as without a choice.
 func TestChosenDefault(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 22))
 	for format, names := range map[string]string{
@@ -193,7 +193,7 @@ func TestChosenDefault(t *testing.T) {
 	}
 }
 
-// TestChosenIsRecognised tells files with chosen columns from those of others.
+// TestChosenIsRecognised checks that files with chosen columns are recognised, and other files are not.
 func TestChosenIsRecognised(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	recognised := func(text []byte) string {

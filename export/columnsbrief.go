@@ -2,27 +2,27 @@ package export
 
 import "logparser/rows"
 
-// briefColumns is a format whose lines have one after the other the index and the time; thread, event and depth; the duration as
-// [rows.AppendMicroseconds] writes it; what belongs to the address; and the rest, which many rows have in common. Its
-// methods append these to dst.
+// briefColumns is a format for brief rows. Its lines consist of the index and the time; the thread, the event and the depth;
+// the duration as [rows.AppendMicroseconds] writes it; the names of the place; and a rest that many rows share. The methods
+// append these parts to dst.
 type briefColumns interface {
 	// append appends a whole line.
 	append(dst []byte, r *rows.Row) []byte
-	// start appends index and time; the last four digits of the index begin at low.
+	// start appends the index and the time. low is the offset of the index's last four digits.
 	start(dst []byte, r *rows.Row) (text []byte, low int)
 	call(dst []byte, thread uint32, event rows.Event, depth int) []byte
 	namer
-	// rest appends the rest, in which the time is told again up to end, 0 for nowhere. It reports false where rows
-	// of one second of this one's run do not have the rest in common but for the decimals.
+	// rest appends the rest. end is the offset of the end of the time that is in it, 0 if it has none. ok is false if rows of
+	// one second of r's run differ in more of the rest than the decimals of that time.
 	rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool)
 }
 
-// A columnsBrief makes the lines of rows in brief of such a format.
+// A columnsBrief makes the lines of brief rows in such a format.
 type columnsBrief struct {
 	of     briefColumns
 	digits int
 	head   briefHead
-	// rest is what is behind the names, with a time that ends at restEnd.
+	// rest is the cached rest of the line. Its time ends at restEnd, which is 0 if it has none.
 	rest    [wide]byte
 	restN   int
 	restEnd int
@@ -32,44 +32,44 @@ type columnsBrief struct {
 }
 
 const (
-	// callThreads and callDepths are how many threads and depths have texts of their own.
+	// callThreads and callDepths are the dimensions of the cache of calls.
 	callThreads = 16
 	callDepths  = 64
-	// callLen and moreCall are the room for such a text, which mostly fits the first.
+	// callLen and moreCall are the sizes of the two parts of such a text, in bytes. Mostly it fits into the first part.
 	callLen  = 32
 	moreCall = 64
 )
 
-// A briefCall is the text of a thread, an event and a depth.
+// A briefCall is the cached text of a thread, an event and a depth.
 type briefCall struct {
 	thread uint32
 	depth  int32
 	event  rows.Event
-	n      int16 // 0 where there is too much of it
+	n      int16 // bytes; 0 if the text is too long
 	text   [callLen]byte
 	more   [moreCall]byte
 }
 
-// briefCells are what lines have of a place.
+// briefCells are the cached names of a place.
 type briefCells struct {
 	place *rows.Place
-	n     int // 0 where there is too much of it
+	n     int // bytes; 0 if the text is too long
 	text  [shortText]byte
 	more  [moreNames]byte
 }
 
-// columnsRoom is what a line takes at most, with what is copied behind its pieces.
+// columnsRoom is how many bytes a line may write, with those that are copied beyond its end.
 const columnsRoom = wide + callLen + moreCall + pieceLen + shortText + moreNames + wide
 
 func newColumnsBrief(of briefColumns, digits int) *columnsBrief {
 	return &columnsBrief{of: of, digits: digits, cells: new([briefPlaces]briefCells)}
 }
 
-// append appends the lines of rows.
+// append appends the lines of brief rows.
 func (b *columnsBrief) append(dst []byte, list *rows.Briefs) []byte {
 	h := &b.head
-	h.n = 0        // it may be another run
-	common := true // as long as nothing speaks against it
+	h.n = 0        // the rows may belong to another run
+	common := true // the rows can share their rest
 	for i := range list.List {
 		r := &list.List[i]
 		if r.Whole > 0 {
@@ -117,7 +117,7 @@ func (b *columnsBrief) append(dst []byte, list *rows.Briefs) []byte {
 	return dst
 }
 
-// setHead makes the head, and the rest, those of row i. It reports false where rows of the list have no rest in common.
+// setHead updates the cached head and rest for row i. It returns false if the rows of the list cannot share a rest.
 func (b *columnsBrief) setHead(list *rows.Briefs, i int) bool {
 	h := &b.head
 	if h.goTo(list.First+int64(i), list.List[i].Elapsed) {

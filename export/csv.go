@@ -12,9 +12,8 @@ import (
 	"logparser/rows"
 )
 
-// writeCSV writes a table by RFC 4180, in UTF-8. It does not use encoding/csv,
-// which takes several times as long for what is mostly numbers and the same
-// few names.
+// writeCSV writes a table by RFC 4180 in UTF-8. It does not use encoding/csv, which takes several times as long for text that
+// is mostly numbers and repeated names.
 func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	if len(opt.Columns) > 0 {
 		return writeChosenCSV(ctx, out, src, opt)
@@ -24,13 +23,13 @@ func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) er
 	return writeLines(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() lines {
 		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0, end: opt.lineEnd(), zone: opt.zone()}
 		if c.stacks || c.processes {
-			return lines{row: c.append} // lines of brief rows have no such columns
+			return lines{row: c.append} // brief rows do not support these columns
 		}
 		return lines{c.append, newColumnsBrief(c, digits).append}
 	})
 }
 
-// csvHead is the line with the names of the columns.
+// csvHead returns the line with the names of the columns.
 func csvHead(opt *Options, columns []*rows.Column) []byte {
 	var head []byte
 	if opt.BOM {
@@ -45,11 +44,10 @@ func csvHead(opt *Options, columns []*rows.Column) []byte {
 	return append(head, opt.lineEnd()...)
 }
 
-// utcColumn is the column behind those of rows, which has times as UTC.
+// utcColumn is the name of the column with times as UTC.
 const utcColumn = "time_utc"
 
-// csvLines makes lines of rows. It keeps the text of what comes again: a row
-// is mostly made of pieces that rows before it had.
+// csvLines makes the lines of rows. It caches the texts of their pieces, most of which repeat from row to row.
 type csvLines struct {
 	digits    int
 	raw       bool
@@ -64,11 +62,11 @@ type csvLines struct {
 	recent    recent
 }
 
-// callBits is the size of the caches of calls and durations.
+// callBits is the binary logarithm of the size of the caches of calls and durations.
 const callBits = 8
 
-// A piece is a short text in a place of a fixed size: copying all of it takes
-// a few instructions, copying as much as there is a call.
+// A piece is a short text in a buffer of fixed size. Copying the whole buffer takes a few instructions; copying only the text
+// takes a call.
 type piece struct {
 	n    int
 	text [pieceLen]byte
@@ -76,7 +74,7 @@ type piece struct {
 
 const pieceLen = 48
 
-// A callText is a row's thread, event and depth with commas around.
+// A callText is the cached text of a thread, an event and a depth, with the commas around them.
 type callText struct {
 	thread uint32
 	event  rows.Event
@@ -84,15 +82,14 @@ type callText struct {
 	piece
 }
 
-// A durationText is a duration.
+// A durationText is the cached text of a duration.
 type durationText struct {
 	ns    int64
 	bound rows.Bound
 	piece
 }
 
-// lineRoom is what the pieces of a line take at most, with what is copied
-// behind them.
+// lineRoom is how many bytes the pieces of a line may write, with those that are copied beyond its end.
 const lineRoom = 6*pieceLen + shortText
 
 func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
@@ -135,7 +132,7 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 	return append(dst, c.end...)
 }
 
-// callText returns what lines have of a thread, an event and a depth.
+// callText returns the text of a thread, an event and a depth, from the cache if possible.
 func (c *csvLines) callText(thread uint32, event rows.Event, depth int) *callText {
 	k := &c.calls[(uint32(depth)*0x9e3779b9+thread*0x85ebca6b+uint32(event)<<(32-callBits))>>(32-callBits)]
 	if k.n == 0 || k.thread != thread || k.depth != depth || k.event != event {
@@ -148,7 +145,7 @@ func (k *callText) set(thread uint32, event rows.Event, depth int) {
 	k.thread, k.event, k.depth, k.n = thread, event, depth, len(appendCSVCall(k.text[:0], thread, event, depth))
 }
 
-// appendCSVCall appends the cells of a thread, an event and a depth with commas around.
+// appendCSVCall appends the cells of a thread, an event and a depth, with the commas around them.
 func appendCSVCall(dst []byte, thread uint32, event rows.Event, depth int) []byte {
 	dst = strconv.AppendUint(append(dst, ','), uint64(thread), 10)
 	dst = append(append(dst, ','), event.String()...)
@@ -173,7 +170,7 @@ func (c *csvLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool)
 	ahead, known := c.zone.ahead(r)
 	if known {
 		if ahead%time.Second != 0 {
-			return nil, 0, false // its decimals are others
+			return nil, 0, false // the decimals of UTC differ from those of the local time
 		}
 		dst = c.utc.appendWall(dst, r.Wall.Add(-ahead), c.digits)
 		c.utc.ofSecond, c.utc.ahead = c.clock.second, ahead
@@ -183,7 +180,7 @@ func (c *csvLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool)
 	return append(dst, c.end...), end, true
 }
 
-// names appends the cells from function to symbols with the commas around.
+// names appends the cells from function to symbols, with the commas around them.
 func (c *csvLines) names(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, ',')
 	dst = appendCSVText(dst, r.Function, c.raw)
@@ -200,9 +197,8 @@ func (c *csvLines) names(dst []byte, r *rows.Row) []byte {
 	return append(dst, ',')
 }
 
-// isFormula reports whether a spreadsheet may take a cell for a formula: it begins
-// with one of the characters that formulas begin with, also as wide as Chinese
-// ones, or with something that the spreadsheet may drop before it looks.
+// isFormula reports whether a spreadsheet may treat a cell as a formula. s must not be empty. A formula begins with one of the
+// characters =, +, - and @, also in their full-width forms. Before them there may be characters that the spreadsheet drops.
 func isFormula(s string) bool {
 	if c := s[0]; c > '@' && c < 0x7f || c >= '0' && c <= '9' {
 		return false
@@ -217,7 +213,7 @@ func isFormula(s string) bool {
 		case strings.ContainsRune("=+-@＝＋－＠", r):
 			return true
 		case unicode.IsControl(r):
-			return true // also where it stands before a formula that it hides
+			return true // it may hide a formula behind it
 		case r == '\'' || !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r):
 			return false
 		case i > 64:
@@ -227,10 +223,9 @@ func isFormula(s string) bool {
 	return false
 }
 
-// appendCSVText appends a cell of text: quoted where RFC 4180 asks for it and
-// where a spreadsheet may take what is in it for the end of a cell, broken UTF-8
-// replaced, and with an apostrophe in front, unless raw, where a
-// spreadsheet would take it for a formula.
+// appendCSVText appends a cell with text. It quotes the cell if RFC 4180 requires it, or if a spreadsheet may treat a character
+// in it as the end of the cell. It replaces invalid UTF-8. Unless raw is set, it puts an apostrophe before a text that a
+// spreadsheet would treat as a formula.
 func appendCSVText(dst []byte, s string, raw bool) []byte {
 	if s == "" {
 		return dst

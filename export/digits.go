@@ -53,8 +53,8 @@ func fourDigits(n uint32) uint32 {
 	return uint32(twoDigits[high&127]) | uint32(twoDigits[(n-100*high)&127])<<16
 }
 
-// put8 writes a number below 1e8 in eight digits, which it finds side by side in one
-// word: halves of four digits, of these halves of two, of these digits.
+// put8 writes a number below 1e8 in eight digits. It divides the digits in parallel within one word: into two halves of four
+// digits, four of two, and eight single digits.
 func put8(dst []byte, n uint32) {
 	halves := uint64(n/1e4) | uint64(n%1e4)<<32
 	hundreds := halves * 10486 >> 20 & 0x0000007f0000007f // division by 100
@@ -79,12 +79,11 @@ func putFraction(dst []byte, ns uint32, digits int) {
 	}
 }
 
-// A threeDigits has the three digits of a number below 1000 in its lowest bytes, and in the
-// highest how many zeros they begin with (0 to 2), and above that how many they end with (0 to 3).
+// A threeDigits has the three digits of a number below 1000 in its three lowest bytes, the number of its leading zeros (0 to 2)
+// in the bits from 24 on, and that of its trailing zeros (0 to 3) in the bits from 28 on.
 type threeDigits uint32
 
-// threes are those of all such numbers. What is written with them takes no decisions that a
-// processor could guess wrongly.
+// threes has the digits of all numbers below 1000. The table replaces branches that processors cannot predict.
 var threes = func() (list [1000]threeDigits) {
 	for n := range list {
 		text := [3]byte{byte('0' + n/100), byte('0' + n/10%10), byte('0' + n%10)}
@@ -106,29 +105,27 @@ func threeOf(n uint32) threeDigits { return threes[n%1000] }
 func (d threeDigits) leading() int  { return int(d >> 24 & 3) }
 func (d threeDigits) trailing() int { return int(d >> 28) }
 
-// right returns the digits with blanks for the zeros that they begin with.
+// right returns the digits with blanks in the place of leading zeros.
 func (d threeDigits) right() uint32 {
 	zeros := uint32(1)<<(8*d.leading()) - 1
 	return uint32(d)&0xffffff ^ zeros&0x101010
 }
 
-// lowDigits are those of a number that are written anew each time.
+// lowDigits is the power of ten above the digits that growing writes anew for each number.
 const lowDigits = 1e4
 
-// growing writes numbers that mostly differ from the one before in their last
-// four digits.
+// growing writes numbers that mostly differ from the number before only in their last four digits.
 type growing struct {
-	// high is the number without these digits, and text[:n] its own.
+	// high is the number without these digits, and text[:n] its text.
 	high int64
 	n    int
 	text [16]byte
 }
 
-// growingRoom is what a number takes at most, with what is copied behind it.
+// growingRoom is how many bytes a number may write, with those that are copied beyond its end.
 const growingRoom = 24
 
-// put writes a number to the beginning of dst, which has growingRoom, and
-// returns how many digits it has.
+// put writes a number to the beginning of dst, which must have growingRoom bytes. It returns the number of digits.
 func (g *growing) put(dst []byte, n int64) int {
 	if n < lowDigits {
 		return len(strconv.AppendInt(dst[:0], n, 10))
@@ -141,15 +138,13 @@ func (g *growing) put(dst []byte, n int64) int {
 	return g.n + 4
 }
 
-// append appends what put writes.
 func (g *growing) append(dst []byte, n int64) []byte {
 	dst = slices.Grow(dst, growingRoom)
 	at := len(dst)
 	return dst[:at+g.put(dst[at:at+growingRoom], n)]
 }
 
-// putDuration writes a duration below a second as [rows.AppendDuration] does for a clock of
-// nanoseconds, right-aligned, and two blanks.
+// putDuration writes a duration below a second as [rows.AppendDuration] does for nanoseconds, right-aligned, and two blanks.
 func putDuration(dst *[durationWidth + 2]byte, ns uint32) {
 	switch {
 	case ns < 1e3:
@@ -165,14 +160,14 @@ func putDuration(dst *[durationWidth + 2]byte, ns uint32) {
 	binary.LittleEndian.PutUint64(dst[:], ' '|uint64(threeOf(ns/1e3).right())<<8|'.'<<32|uint64(threeOf(ns%1e3)&0xffffff)<<40)
 }
 
-// putMilliseconds is putDuration for a clock of milliseconds.
+// putMilliseconds is putDuration for times in milliseconds.
 func putMilliseconds(dst *[durationWidth + 2]byte, ns uint32) {
 	binary.LittleEndian.PutUint64(dst[:], 0x2020202020|uint64(threeOf(ns/1e6).right())<<40)
 	copy(dst[8:], " ms  ")
 }
 
-// putMicroseconds writes a duration as [rows.AppendMicroseconds] does to the beginning of dst,
-// which has pieceLen, and returns how many bytes that are.
+// putMicroseconds writes a duration in nanoseconds as [rows.AppendMicroseconds] does. dst must have pieceLen bytes. It returns
+// the number of bytes.
 func putMicroseconds(dst []byte, ns uint64) int {
 	whole := ns / 1000
 	n := 0
@@ -186,8 +181,8 @@ func putMicroseconds(dst []byte, ns uint64) int {
 	return n + putThousandths(dst[n:], uint32(ns%1000))
 }
 
-// putThousandths writes the point and the decimals of a number of thousandths below 1000, without
-// zeros at the end, to the beginning of dst, which has 4 bytes, and returns how many bytes those are.
+// putThousandths writes the decimal point and the decimals of n thousandths, n below 1000, without trailing zeros. dst must
+// have 4 bytes. It returns the number of bytes, which is 0 if n is.
 func putThousandths(dst []byte, n uint32) int {
 	d := threeOf(n)
 	binary.LittleEndian.PutUint32(dst, '.'|uint32(d)<<8)

@@ -8,7 +8,7 @@ import (
 	"logparser/rows"
 )
 
-// TestPutDurations holds what is written for durations against package rows.
+// TestPutDurations compares the text of durations with that of package rows.
 func TestPutDurations(t *testing.T) {
 	list := []int64{0, 1, 9, 10, 99, 100, 999, 1000, 1001, 1010, 1100, 9999, 10000, 99999, 100000, 999999, 1e6, 1000001, 999999999}
 	r := rand.New(rand.NewPCG(1, 1))
@@ -30,7 +30,7 @@ func TestPutDurations(t *testing.T) {
 	}
 }
 
-// TestPlaces has more addresses than are kept, and some that come again and again.
+// TestPlaces has more addresses than are kept, some of which repeat.
 func TestPlaces(t *testing.T) {
 	var p places[uint64]
 	r := rand.New(rand.NewPCG(1, 2))

@@ -1,13 +1,10 @@
-// Package export writes rows to files: one file of this package a format
-// (folded stacks: collapsed.go). Tables go through writeLines (blocks.go), calls
-// through writeCalls (walk.go).
+// Package export writes rows to files. Each format has a file of this package (folded stacks: collapsed.go). Tables are written
+// by writeLines (blocks.go), calls by writeCalls (walk.go).
 //
-// Its input is a [rows.Source]; its output is the same bytes on every system.
-// Tables are formatted in blocks by as many goroutines as there are processors
-// and written in order. Formats of calls are made by one that walks over the
-// rows with a stack for each thread. Memory does not grow with the log in
-// either. Saving is atomic: [WriteFile] writes beside the target and renames,
-// and [Save] does so with as many files as a format's readers need.
+// Its input is a [rows.Source]. Its output has the same bytes on every system. Tables are formatted in blocks by as many
+// goroutines as there are processors, and written in order. Formats of calls are written by one goroutine that walks over the
+// rows with a stack for each thread. In both, memory does not grow with the number of rows. Saving is atomic: [WriteFile]
+// writes a temporary file and renames it, and [Save] does so for as many files as the limits of a format require.
 //
 // docs/formats.md describes the formats.
 package export
@@ -21,66 +18,58 @@ import (
 	"logparser/rows"
 )
 
-// Options are the user's choices for a saved file. The zero value is the
-// default.
+// Options are the choices for a saved file. The zero value is the default.
 type Options struct {
-	// BOM writes a byte order mark first; CRLF ends lines as Windows does.
+	// BOM writes a byte order mark first. CRLF ends lines as Windows does.
 	BOM, CRLF bool
-	// Raw leaves csv cells alone that a spreadsheet would run as a formula.
+	// Raw writes csv cells unchanged even if a spreadsheet would execute them as formulas.
 	Raw bool
-	// Weight is what folded stacks count, and ByThread keeps those of each thread
-	// apart.
+	// Weight is what collapsed stacks count. ByThread separates the stacks of different threads.
 	Weight   Weight
 	ByThread bool
-	// Split is where [Save] begins another file; what is 0 in it is as the
-	// format has it, and [NoLimit] lifts the format's own limit.
+	// Split says when [Save] begins another file. 0 stands for the format's own limit, and [NoLimit] for none.
 	Split Limits
-	// KeepParts makes [Save] refuse to touch parts of an earlier save, where the
-	// user was not asked.
+	// KeepParts makes [Save] fail rather than replace parts of an earlier save, if the user was not asked.
 	KeepParts bool
-	// From is the first row that is written, and NoHead leaves out what stands before the
-	// rows: both are for adding to a file that exists.
+	// From is the first row that is written. NoHead leaves out what stands before the rows. Both serve to append to an existing
+	// file.
 	From   int64
 	NoHead bool
-	// MostRows is how many rows there may be at most, where the columns of a text table are to be as
-	// wide as these would need; 0: as wide as those that there are.
+	// MostRows is the number of rows for which the columns of a text table must be wide enough. 0 stands for the rows that
+	// exist.
 	MostRows int64
-	// Columns are those of a table, in order; nil for the format's own.
+	// Columns are the columns of a table, in order; nil for the format's own.
 	Columns []*rows.Column
-	// Runs, if not nil, returns the runs that the rows are of, as far as there
-	// are rows when it is called; without it all are of one. Formats of calls
-	// ask for them.
+	// Runs, if not nil, returns the runs of the rows that exist when it is called. If it is nil, all rows belong to one run.
+	// Formats of calls need it, and tables to show times as UTC.
 	Runs func() []rows.Run
-	// Annotations are those that formats of calls write, as far as they have
-	// something for them; nil for none.
+	// Annotations are written by the formats of calls that can hold them; nil for none.
 	Annotations Annotations
-	// Header is written at the head of formats that have one.
+	// Header is written at the beginning of formats that have a header.
 	Header rows.Header
-	// Progress, if not nil, is told the rows written so far, at most some
-	// twenty times a second.
+	// Progress, if not nil, is called with the number of rows that were written so far, at most about twenty times a second.
 	Progress func(done, total int64)
 }
 
-// A Format is one kind of file to save.
+// A Format is a file format for rows.
 type Format struct {
-	// Name is the word the user says, and Title what it is in a few words, in English; the window has its own.
+	// Name is what the user calls it. Title describes it in a few words of English; the window has its own titles.
 	Name, Title string
 	// Extension is the file's extension without the first dot.
 	Extension string
-	// Live says that rows stand in it one after the other, so that a file
-	// can go on with the rows that come ([Options.From], [Options.NoHead]).
+	// Live says that rows can be appended to a file ([Options.From], [Options.NoHead]).
 	Live bool
-	// Limits are where [Save] begins another file.
+	// Limits say when [Save] begins another file.
 	Limits Limits
-	// Whole says that it sums up all rows: it cannot be split.
+	// Whole says that the format sums up all rows, so that it cannot be split.
 	Whole bool
-	// Table says that it is a table of rows, of which the user may choose the columns.
+	// Table says that the format is a table of rows, of which the user may choose the columns.
 	Table bool
-	// RecordedTimes says that it has calls from the time of their enter to that
-	// of their leave, and not their durations, which may be corrected.
+	// RecordedTimes says that calls last from the recorded time of their enter to that of their leave, even if durations are
+	// corrected elsewhere.
 	RecordedTimes bool
 
-	// columns are those of a table for programs where none are chosen.
+	// columns are the default columns of a table for programs.
 	columns []string
 	write   func(ctx context.Context, out *output, src rows.Source, opt Options) error
 }
@@ -113,14 +102,13 @@ func FormatOf(path string) (Format, bool) {
 	return found, found.Name != ""
 }
 
-// Write writes all rows that src has at the call, as one file whatever
-// [Options.Split] says. It stops with the context's error when cancelled.
-// Other errors name the row and wrap the source's or the writer's error.
+// Write writes the rows that src has when it is called as one file, whatever [Options.Split] says. If ctx is cancelled, it
+// returns the context's error. Other errors name the row and wrap the error of the source or the writer.
 func (f Format) Write(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
 	return f.writeTo(ctx, &output{w: w}, src, opt)
 }
 
-// writeTo has the source fill in what the columns need.
+// writeTo asks the source for the fields that the columns need, and writes the rows.
 func (f Format) writeTo(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	if !f.Table {
 		opt.Columns = nil
@@ -138,8 +126,7 @@ func (f Format) writeTo(ctx context.Context, out *output, src rows.Source, opt O
 	return f.write(ctx, out, rows.With(src, needs), opt)
 }
 
-// runs returns the runs that the rows are of, nil for one that nothing more is
-// known of.
+// runs returns the runs of the rows, or nil if all rows belong to one run of which nothing else is known.
 func (opt *Options) runs() []rows.Run {
 	if opt.Runs == nil {
 		return nil

@@ -51,7 +51,7 @@ func (l *list) Read(dst []rows.Row, from int64) (int, error) {
 	return n, nil
 }
 
-// sample has a row of each kind and names that need care.
+// sample returns a row of each kind, and names with special characters.
 func sample() *list {
 	at := time.Date(2013, 5, 12, 14, 3, 7, 123456789, time.UTC)
 	src := &list{digits: 3}
@@ -172,7 +172,7 @@ func liveFormats() []Format {
 	return slices.DeleteFunc(Formats(), func(f Format) bool { return !f.Live })
 }
 
-// TestFrom writes a file in two parts, which together are the whole.
+// TestFrom writes a file in two steps. Together they must give the whole file.
 func TestFrom(t *testing.T) {
 	for _, f := range liveFormats() {
 		src := sample()
@@ -190,7 +190,7 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// recorded are the columns of a csv file that a row has by itself.
+// recorded are the columns of a csv file whose values are fields of a row.
 var recorded = defaultColumns(&rows.Header{}, csvColumns[:13])
 
 // TestCSVReadBack reads the file with encoding/csv and compares every cell.
@@ -358,7 +358,7 @@ func FuzzJSONString(f *testing.F) {
 	})
 }
 
-// many makes n rows of few addresses, as logs have them.
+// many returns n rows with few addresses, as logs have.
 func many(n int) *list {
 	l := &list{digits: 3, rows: make([]rows.Row, n)}
 	at := time.Date(2024, 2, 28, 23, 59, 0, 0, time.UTC)
@@ -379,7 +379,7 @@ func many(n int) *list {
 	return l
 }
 
-// TestOrder saves many blocks and checks that no line is lost or moved.
+// TestOrder saves many blocks and checks that no line is lost or out of order.
 func TestOrder(t *testing.T) {
 	src := many(50*blockRows + 17)
 	for _, format := range []string{"csv", "txt"} {
@@ -394,8 +394,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestSameAddress has rows of one address that differ otherwise, as in two
-// runs: the kept names must not be mixed up.
+// TestSameAddress has rows with the same address but different names, as two runs may have. Cached names must not be mixed up.
 func TestSameAddress(t *testing.T) {
 	src := &list{}
 	for i := range 40 {
@@ -541,7 +540,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// repeat is a source of n rows that are made from a few.
+// repeat is a source of n rows that repeats a few rows.
 type repeat struct {
 	list
 	n int64
@@ -580,8 +579,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// TestPieces holds lines that are made of kept pieces against lines that are
-// made cell by cell.
+// TestPieces compares lines made of cached pieces with lines made cell by cell.
 func TestPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, digits := range []int{0, 3, 5, 6, 9} {
@@ -627,8 +625,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestSpool has speedscope's text of few and of many threads kept in memory
-// and in a file.
+// TestSpool writes speedscope files of few and of many threads, with their text in memory and in a temporary file.
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -10,8 +10,8 @@ import (
 	"logparser/rows"
 )
 
-// The page around the rows. It names nothing outside itself, and its policy
-// keeps whatever a name might smuggle in from reaching the network.
+// The page around the rows. It loads nothing from elsewhere, and its content security policy forbids network access, even if a
+// name in the log injected code.
 var (
 	//go:embed page/style.css
 	pageStyle string
@@ -19,11 +19,10 @@ var (
 	pageScript string
 )
 
-// maxPageIndent is the deepest indentation in calls, as in a text file.
+// maxPageIndent is the largest depth that is indented, as in a text file.
 const maxPageIndent = maxIndent
 
-// writeHTML writes a page with the rows as a table, to be searched and folded
-// in a browser.
+// writeHTML writes a page with the rows as a table, which can be searched and folded in a browser.
 func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	n := src.Len()
 	digits := src.TimeDigits()
@@ -53,7 +52,7 @@ func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) e
 	})
 }
 
-// pageBegin is how a page begins.
+// pageBegin is the beginning of a page, by which it is recognised.
 const pageBegin = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n" +
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
 
@@ -113,12 +112,12 @@ func appendPageHead(dst []byte, h *rows.Header, n int64, part int, besides []*ro
 	return append(dst, "</tr></thead><tbody>\n"...)
 }
 
-// pageRows makes rows of a page's table.
+// pageRows makes the rows of a page's table.
 type pageRows struct {
 	digits int
 	clock  rows.Clock
 	recent recent
-	// besides makes the chosen columns behind the page's own, nil for none.
+	// besides makes the cells of the chosen columns after the page's own ones. It is nil if there are none.
 	besides *cells
 }
 
@@ -157,8 +156,7 @@ func (h *pageRows) append(dst []byte, r *rows.Row) []byte {
 	return append(dst, "</tr>\n"...)
 }
 
-// names appends the cells that belong to an address, from the
-// function's name to the beginning of the note.
+// names appends the cells that depend on the address, from the function's name to the beginning of the note.
 func (h *pageRows) names(dst []byte, r *rows.Row) []byte {
 	dst = appendPageText(dst, r.Function)
 	dst = append(dst, `</td><td title="`...)
@@ -176,7 +174,7 @@ func (h *pageRows) names(dst []byte, r *rows.Row) []byte {
 	return append(dst, "</td><td>"...)
 }
 
-// appendPageText appends text for an element or an attribute in quotes.
+// appendPageText appends text for the content of an element or for a quoted attribute.
 func appendPageText(dst []byte, s string) []byte {
 	s = rows.Visible(s)
 	for i := range len(s) {

@@ -8,9 +8,8 @@ import (
 	"logparser/rows"
 )
 
-// writeJSONL writes one JSON object a line, without a header. Its keys are the
-// columns of a csv file, in their order; what is not known is left out. Byte
-// order mark and line ends are not for programs, and are not changed.
+// writeJSONL writes one JSON object a line, without a header. The keys are the columns of a csv file, in the same order;
+// unknown values are left out. The options for byte order mark and line ends do not apply, because the file is for programs.
 func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	if len(opt.Columns) > 0 {
 		return writeChosenJSONL(ctx, out, src, opt)
@@ -20,18 +19,18 @@ func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) 
 		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColumnOf("duration")) + `":`, zone: opt.zone(),
 			stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0}
 		if j.stacks || j.processes {
-			return lines{row: j.append} // lines of brief rows have no such columns
+			return lines{row: j.append} // brief rows do not support these columns
 		}
 		return lines{j.append, newColumnsBrief(j, digits).append}
 	})
 }
 
-// jsonLines makes objects of rows.
+// jsonLines makes the objects of rows.
 type jsonLines struct {
 	digits int
-	// duration is the key of durations, with a comma in front.
+	// duration is the key of durations, with a comma before it.
 	duration string
-	// stacks and processes say that rows may have such members.
+	// stacks and processes say that rows may have these keys.
 	stacks, processes bool
 
 	index  growing
@@ -86,7 +85,7 @@ func (j *jsonLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool
 	ahead, known := j.zone.ahead(r)
 	if known {
 		if ahead%time.Second != 0 {
-			return nil, 0, false // its decimals are others
+			return nil, 0, false // the decimals of UTC differ from those of the local time
 		}
 		dst = j.utc.appendWall(append(dst, `,"`+utcColumn+`":"`...), r.Wall.Add(-ahead), j.digits)
 		end = len(dst)
@@ -95,8 +94,7 @@ func (j *jsonLines) rest(dst []byte, r *rows.Row) (text []byte, end int, ok bool
 	return append(dst, "}\n"...), end, true
 }
 
-// names appends the members from function to symbols, each with a comma in
-// front.
+// names appends the members from function to symbols, each with a comma before it.
 func (j *jsonLines) names(dst []byte, r *rows.Row) []byte {
 	dst = rows.AppendJSONString(append(dst, `,"function":`...), r.Function)
 	dst = appendJSONText(dst, `,"module":`, r.Module)
@@ -108,7 +106,7 @@ func (j *jsonLines) names(dst []byte, r *rows.Row) []byte {
 	return appendJSONText(dst, `,"symbols":`, r.Symbols)
 }
 
-// appendJSONText appends a member with a string, nothing for the empty one.
+// appendJSONText appends a key and a string, or nothing if the string is empty.
 func appendJSONText(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst

@@ -12,22 +12,20 @@ import (
 	"logparser/rows"
 )
 
-// This file writes Apache Parquet (parquet.thrift and Encodings.md of
-// apache/parquet-format): columns of integers that grow as
-// DELTA_BINARY_PACKED, the others by dictionaries, without further
-// compression, which they hardly need. Types are those that every reader
-// knows: nothing unsigned, and no nanoseconds in timestamps. Values of calls are
-// in lists of structures besides (parquetvalues.go).
+// This file writes Apache Parquet (parquet.thrift and Encodings.md of apache/parquet-format). Columns of integers that grow are
+// stored as DELTA_BINARY_PACKED, the others with dictionaries. There is no further compression, because it would gain little.
+// Only types that every reader supports are used: no unsigned ones, and no timestamps in nanoseconds. The values of calls are
+// also stored with their types, as lists of structures (parquetvalues.go).
 
 const (
-	// groupRows is how many rows a row group has, which is what the writer
-	// holds in memory and readers take as a unit.
+	// groupRows is the number of rows of a row group: what the writer holds in memory, and the unit of readers.
 	groupRows = 1 << 18
-	// groupText is how many bytes of different names end a row group early.
+	// groupText is how many bytes of distinct texts end a row group early.
 	groupText = 32 << 20
 )
 
-// decimals and decimalDigits are of numbers of 64 bits that are microseconds.
+// decimals and decimalDigits are scale and precision of the DECIMAL type of durations: nanoseconds as microseconds with three
+// decimals.
 const (
 	decimals      = 3
 	decimalDigits = 18
@@ -66,15 +64,13 @@ const (
 	pqSymbols
 	pqNote
 	pqUTC
-	pqStack // only of a log with stacks of coroutines
+	pqStack // only if the log has stacks of coroutines
 )
 
-// parquetNames are the columns where none are chosen; the stack comes behind where there
-// are any.
+// parquetNames are the default columns. Logs with coroutines also have the stack.
 var parquetNames = []string{"index", "time", "elapsed", "thread", "event", "depth", "duration", "function", "module", "source", "line",
 	"address", "symbols", "note", "utc"}
 
-// storedType returns the physical type of a column.
 func (c *parquetColumn) storedType() int {
 	switch {
 	case c.double:
@@ -87,13 +83,11 @@ func (c *parquetColumn) storedType() int {
 	return typeInt64
 }
 
-// storesDeltas reports whether a column's integers are stored as their differences:
-// those that grow from row to row.
+// storesDeltas reports whether a column is stored as DELTA_BINARY_PACKED, which suits integers that grow from row to row.
 func storesDeltas(c *rows.Column) bool {
 	return c.Kind == rows.Duration || c.Kind == rows.Time || c.Kind == rows.UTC || c.Name == "index"
 }
 
-// writeParquet writes a table of columns.
 func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	p := &parquetFile{out: out, header: &opt.Header, zone: opt.zone()}
 	p.add = p.addChosen
@@ -139,34 +133,34 @@ type parquetFile struct {
 	out    *output
 	header *rows.Header
 	zone   zone
-	// columns are those with one value a row, as many as plain says, and behind them
-	// those of the fields of lists.
+	// columns are first the columns with one value for each row, whose number is plain, then the columns of the fields of
+	// lists.
 	columns []parquetColumn
 	plain   int
 	lists   []parquetList
-	// add adds a row.
+	// add adds a row. It is addDefault or addChosen.
 	add func(r *rows.Row)
-	// n are the rows of the current group and text the bytes of its names;
-	// total are those of the groups before, of which groups has the metadata.
+	// n is the number of rows in the current row group, and text about the number of bytes of its distinct texts. total is the
+	// number of rows in the groups before, and groups has their metadata.
 	n, text, total int64
 	groups         []byte
 	numGroups      int
 	recent         [1 << recentBits]parquetPlace
-	// serial tells the places of this group from those of others.
+	// serial is the number of the current row group. It shows which elements of recent belong to it.
 	serial int
-	// depths and events are the dictionary numbers of these, plus 1.
+	// depths and events have the dictionary numbers of depths and events plus 1.
 	depths [256]uint32
 	events [3]uint32
 }
 
-// A parquetPlace has the dictionary numbers of what belongs to an address.
+// A parquetPlace has the dictionary numbers of the names at an address.
 type parquetPlace struct {
 	names                                            rowNames
 	serial                                           int
 	function, module, source, line, address, symbols uint32
 }
 
-// null stands for a value that is not there.
+// null is the dictionary number of a missing value.
 const null = ^uint32(0)
 
 func (p *parquetFile) begin() error {
@@ -174,10 +168,10 @@ func (p *parquetFile) begin() error {
 	return p.out.write([]byte("PAR1"))
 }
 
-// pending is about the size of the rows that are kept.
+// pending returns about how many bytes the rows of the current row group will take.
 func (p *parquetFile) pending() int64 { return p.n*12 + p.text }
 
-// addChosen adds the values of chosen columns.
+// addChosen adds the values of a row in the chosen columns.
 func (p *parquetFile) addChosen(r *rows.Row) {
 	p.n++
 	for i := range p.lists {
@@ -204,7 +198,7 @@ func (p *parquetFile) addChosen(r *rows.Row) {
 	}
 }
 
-// addNumber adds the value of a column of numbers, durations or addresses.
+// addNumber adds a row's value in a column of numbers, durations or addresses.
 func (p *parquetFile) addNumber(i int, r *rows.Row) {
 	c := &p.columns[i]
 	v, ok := c.Int(r)
@@ -224,7 +218,7 @@ func (p *parquetFile) addNumber(i int, r *rows.Row) {
 	}
 }
 
-// addDefault adds the values of the columns where none are chosen.
+// addDefault adds the values of a row in the default columns.
 func (p *parquetFile) addDefault(r *rows.Row) {
 	c := p.columns
 	if p.n == 0 {
@@ -287,10 +281,10 @@ func (p *parquetFile) depth(depth int) uint32 {
 	return p.depths[depth] - 1
 }
 
-// textOf returns the dictionary number of a text in a column.
+// textOf returns the dictionary number of a text in a column. It adds the text if it is new.
 func (p *parquetFile) textOf(column int, s string) uint32 {
 	c := &p.columns[column]
-	// Constant and shared strings mostly come again at once.
+	// Most texts are the same as in the row before. Comparing equal strings with the same pointer is cheap.
 	if c.last.ok && c.last.text == s {
 		return c.last.id
 	}
@@ -315,7 +309,7 @@ func (p *parquetFile) optionalText(column int, s string) uint32 {
 	return p.textOf(column, s)
 }
 
-// group writes the rows that are kept as a row group.
+// group writes the rows of the current row group.
 func (p *parquetFile) group() error {
 	if p.n == 0 {
 		return nil
@@ -359,7 +353,7 @@ func (p *parquetFile) group() error {
 	return nil
 }
 
-// end writes what is kept and the file's metadata.
+// end writes the current row group and the metadata of the file.
 func (p *parquetFile) end() error {
 	if err := p.group(); err != nil {
 		return err
@@ -384,7 +378,7 @@ func (p *parquetFile) end() error {
 	m.list(7, thriftStruct, len(p.columns))
 	for range p.columns {
 		m.open()
-		m.empty(1) // the order of the type
+		m.empty(1) // TypeDefinedOrder
 		m.close()
 	}
 	m.close()
@@ -392,7 +386,7 @@ func (p *parquetFile) end() error {
 	return p.out.write(append(m.b, "PAR1"...))
 }
 
-// schema writes the columns' names and types, as a tree in the order of its branches.
+// schema writes the schema: the names and types of the columns, as a tree in depth-first order.
 func (p *parquetFile) schema(m *thrift) {
 	m.list(2, thriftStruct, 1+len(p.columns)+len(p.lists)*listElements)
 	m.open()
@@ -411,7 +405,7 @@ func (p *parquetFile) schema(m *thrift) {
 	}
 }
 
-// schema writes the column's name and type.
+// schema writes the element of the column in the schema.
 func (c *parquetColumn) schema(m *thrift) {
 	m.open()
 	m.i32(1, int64(c.storedType()))
@@ -423,14 +417,14 @@ func (c *parquetColumn) schema(m *thrift) {
 	m.text(4, c.path[len(c.path)-1])
 	switch {
 	case c.storedType() == typeByteArray:
-		m.i32(6, 0) // UTF8, for readers that do not know the next
+		m.i32(6, 0) // UTF8, for readers that do not know the logical type in field 10
 		m.field(10, thriftStruct)
 		m.open()
 		m.empty(1) // STRING
 		m.close()
 	case c.Kind == rows.Duration:
-		// Nanoseconds as microseconds with three decimals, exactly.
-		m.i32(6, 5) // DECIMAL, for readers that do not know the next but one
+		// Nanoseconds, stored as microseconds with three decimals, which is exact.
+		m.i32(6, 5) // DECIMAL, for readers that do not know the logical type in field 10
 		m.i32(7, decimals)
 		m.i32(8, decimalDigits)
 		m.field(10, thriftStruct)
@@ -446,7 +440,7 @@ func (c *parquetColumn) schema(m *thrift) {
 		m.open()
 		m.field(8, thriftStruct) // TIMESTAMP
 		m.open()
-		m.flag(1, c.Kind == rows.UTC) // or else a local time
+		m.flag(1, c.Kind == rows.UTC) // isAdjustedToUTC
 		m.field(2, thriftStruct)
 		m.open()
 		m.empty(2) // MICROS
@@ -467,22 +461,22 @@ func (p *parquetFile) next() error {
 	return p.begin()
 }
 
-// A parquetColumn has the values of one column of a row group.
+// A parquetColumn has the values of a column in the current row group.
 type parquetColumn struct {
 	*rows.Column
-	// path are the names of the groups that it lies in, and its own.
+	// path is the path of the column in the schema: its name, below the names of the groups that contain it.
 	path []string
-	// double says that it has floating numbers of 8 bytes: its numbers are their bits.
+	// double says that the values are floating-point numbers of 8 bytes, of which the dictionary has the bits.
 	double bool
-	// repeated are, of a column in a list, 0 for each entry that begins a row's list, else 1. Its
-	// levels say whether there is a list, an entry and a value (0 to maxLevel).
+	// repeated has, for a column in a list, the repetition levels: 0 for the first entry of a row, and 1 for the others. Its
+	// definition levels go from 0 to maxLevel.
 	repeated []uint32
-	// values are those of a column of deltas that are not null; levels are 1
-	// for each row that has one and 0 for null, if they may be null.
+	// values are the values, without nulls, of a column that stores deltas. levels are the definition levels of an optional
+	// column: 1 for a value, and 0 for null.
 	values []int64
 	levels []uint32
-	// ids are the dictionary numbers, or null, of a column with a dictionary
-	// of size entries, whose text is in dictionary.
+	// ids are the dictionary numbers, or null, of a column with a dictionary. dictionary has the encoded entries, and size is
+	// their number.
 	ids        []uint32
 	texts      map[string]uint32
 	numbers    map[int64]uint32
@@ -494,8 +488,8 @@ type parquetColumn struct {
 		n    int64
 		id   uint32
 	}
-	// head is the header of the dictionary's page, page the data page with
-	// its header, dataAt where that begins in the chunk.
+	// head is the header of the dictionary page. page is the data page with its header. dataAt is the offset of the data page
+	// in the column chunk.
 	head, page []byte
 	dataAt     int64
 	nulls      int64
@@ -509,7 +503,7 @@ func (c *parquetColumn) clear() {
 	c.dictionary, c.size, c.last.ok = c.dictionary[:0], 0, false
 }
 
-// optional adds a value of a column of deltas, or null.
+// optional adds a value, or null if ok is false, to a column that stores deltas.
 func (c *parquetColumn) optional(ok bool, v int64) {
 	if !ok {
 		c.levels = append(c.levels, 0)
@@ -519,7 +513,7 @@ func (c *parquetColumn) optional(ok bool, v int64) {
 	c.values = append(c.values, v)
 }
 
-// dictionaryNumber returns the dictionary number of an integer.
+// dictionaryNumber returns the dictionary number of an integer. It adds the integer if it is new.
 func (c *parquetColumn) dictionaryNumber(v int64) uint32 {
 	if c.last.ok && c.last.n == v {
 		return c.last.id
@@ -539,10 +533,10 @@ func (c *parquetColumn) dictionaryNumber(v int64) uint32 {
 	return id
 }
 
-// listed reports whether the column is in a list.
+// listed reports whether the column is a field of a list.
 func (c *parquetColumn) listed() bool { return len(c.path) > 1 }
 
-// count returns how many values, and nulls in their place, the column has for n rows.
+// count returns the number of values and nulls that the column has for n rows.
 func (c *parquetColumn) count(n int64) int64 {
 	if c.listed() {
 		return int64(len(c.repeated))
@@ -550,11 +544,11 @@ func (c *parquetColumn) count(n int64) int64 {
 	return n
 }
 
-// encode makes the column's pages for n values and nulls.
+// encode makes the column's pages. n is the number of values and nulls.
 func (c *parquetColumn) encode(n int64) {
 	c.head, c.page, c.work, c.nulls, c.dataAt = c.head[:0], c.page[:0], c.work[:0], 0, 0
 	levels := func(list []uint32, width int) {
-		// A length of four bytes stands before the levels.
+		// Levels have a prefix of four bytes with their length.
 		at := len(c.work)
 		c.work = appendHybrid(append(c.work, 0, 0, 0, 0), list, width)
 		binary.LittleEndian.PutUint32(c.work[at:], uint32(len(c.work)-at-4))
@@ -628,7 +622,7 @@ func (c *parquetColumn) encode(n int64) {
 	c.page = append(h.b, c.work...)
 }
 
-// describe appends the column chunk's metadata.
+// describe appends the metadata of the column chunk.
 func (c *parquetColumn) describe(m *thrift, n, at, size int64) {
 	deltas := storesDeltas(c.Column)
 	m.open()

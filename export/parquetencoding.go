@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// appendHybrid appends values of a bit width as runs of equal values and
-// groups of eight packed ones.
+// appendHybrid appends values with width bits each in the RLE/bit-packing hybrid encoding: runs of equal values, and groups of
+// eight packed values.
 func appendHybrid(dst []byte, values []uint32, width int) []byte {
-	// packed is where the header of the current packed run stands, of groups
-	// of eight so far, -1 for none. Its length has one byte.
+	// packed is the offset of the header of the current bit-packed run, or -1 if there is none, and groups its number of groups
+	// so far. The header has one byte, which limits a run to 63 groups.
 	packed, groups := -1, 0
 	for k := 0; k < len(values); {
 		v, run := values[k], 1
@@ -35,7 +35,7 @@ func appendHybrid(dst []byte, values []uint32, width int) []byte {
 		var word uint64
 		used := 0
 		for i := range 8 {
-			// Behind the last value there may be anything.
+			// The last group may be padded with anything.
 			if k+i < len(values) {
 				word |= uint64(values[k+i]) << used
 			}
@@ -66,7 +66,7 @@ const (
 	deltaMini  = 32
 )
 
-// appendDeltas appends values as DELTA_BINARY_PACKED.
+// appendDeltas appends values in the encoding DELTA_BINARY_PACKED.
 func appendDeltas(dst []byte, values []int64) []byte {
 	dst = binary.AppendUvarint(dst, deltaBlock)
 	dst = binary.AppendUvarint(dst, deltaBlock/deltaMini)
@@ -116,11 +116,11 @@ func appendDeltas(dst []byte, values []int64) []byte {
 				if used += width; used >= 64 {
 					dst = binary.LittleEndian.AppendUint64(dst, word)
 					used -= 64
-					// What of v did not fit; all of it did if used is 0.
+					// The bits of v that did not fit. If used is 0, all bits fitted, and the shift gives 0.
 					word = v >> (width - used)
 				}
 			}
-			// 32 values of any width fill whole words of 32 bits.
+			// 32 values of any width fill a whole number of 32-bit words.
 			for ; used > 0; used -= 32 {
 				dst = binary.LittleEndian.AppendUint32(dst, uint32(word))
 				word >>= 32
@@ -130,7 +130,7 @@ func appendDeltas(dst []byte, values []int64) []byte {
 	return dst
 }
 
-// Types of Thrift's compact protocol.
+// Types of the compact protocol of Thrift.
 const (
 	thriftI32    = 5
 	thriftI64    = 6

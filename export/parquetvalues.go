@@ -8,8 +8,8 @@ import (
 	"logparser/rows"
 )
 
-// This file has the values of calls in Parquet files with their types: beside each column that has
-// them as text one more, a list of structures of the same fields whatever the function:
+// This file stores the values of calls in Parquet files with their types. Each column that has them as text gets a second
+// column: a list of structures, which have the same fields for all functions:
 //
 //	optional group argument_values (LIST) {
 //	  repeated group list {
@@ -17,25 +17,25 @@ import (
 //	  }
 //	}
 //
-// Types of a file do not change from row to row, and those of arguments do from function to function: so each
-// entry has the field that its value needs, and null in the others. Members of structs and elements of arrays are entries
-// of their own behind the value that they are of, by their paths.
+// The types of a file do not change from row to row, but those of arguments change from function to function. So each entry has
+// a value in the field for its type, and null in the others. Members of structs and elements of arrays are entries of their
+// own, after the entry of the whole value, and have their path as their name.
 
-// Levels of definition: 0 is no list, maxLevel-1 an entry without a value, and maxLevel one with it.
+// Definition levels: 0 is no list, maxLevel-1 an entry without a value in this field, and maxLevel one with a value.
 const (
 	maxLevel   = 3
 	levelWidth = 2 // bits
-	// listElements are how many groups a list has: itself, its entry and what that is.
+	// listElements is the number of elements in the schema for a list itself, without its fields.
 	listElements = 3
-	// entryCost is about how many bytes an entry takes in memory besides its texts.
+	// entryCost is about how many bytes of memory an entry takes, without its texts.
 	entryCost = 64
-	// numberCost is how many bytes a number takes that is not yet in a dictionary.
+	// numberCost is how many bytes a number takes in a dictionary.
 	numberCost = 8
-	// maxListDepth bounds how deep the parts of a value lie.
+	// maxListDepth bounds the depth of parts within a value.
 	maxListDepth = 64
 )
 
-// The fields of an entry.
+// Fields of an entry.
 const (
 	leafName = iota
 	leafType
@@ -47,7 +47,7 @@ const (
 	leafCount
 )
 
-// listLeaves are these fields.
+// listLeaves describes the fields of an entry.
 var listLeaves = [leafCount]struct {
 	name   string
 	kind   rows.Kind
@@ -57,10 +57,10 @@ var listLeaves = [leafCount]struct {
 	{"int", rows.Number, false}, {"double", rows.Number, true}, {"string", rows.Text, false},
 }
 
-// listNames are the names of lists, by those of the columns of text.
+// listNames has the names of the columns with lists, by the names of the columns with text.
 var listNames = map[string]string{"arguments": "argument_values", "result": "result_values"}
 
-// valueKinds are the words for kinds of values.
+// valueKinds are the names of kinds of values in files.
 var valueKinds = [...]string{
 	rows.UnknownValue: "unknown", rows.SignedValue: "int", rows.UnsignedValue: "int", rows.FloatValue: "double", rows.PointerValue: "pointer",
 	rows.TextValue: "string", rows.OtherValue: "other",
@@ -71,13 +71,13 @@ type parquetList struct {
 	// of is the column that has the same values as text.
 	of   *rows.Column
 	name string
-	// first is the number of the column of its first field; leaves counts them.
+	// first is the index of the column of its first field, and leaves the number of fields.
 	first, leaves int
-	// path is the name of the part that is being added.
+	// path is the path of the value that is being added.
 	path []byte
 }
 
-// addLists adds the lists of those of the columns that have values of calls.
+// addLists adds a list for each column that has values of calls.
 func (p *parquetFile) addLists(columns []*rows.Column) {
 	for _, c := range columns {
 		name := listNames[c.Name]
@@ -93,14 +93,14 @@ func (p *parquetFile) addLists(columns []*rows.Column) {
 	}
 }
 
-// schema writes the groups of the list.
+// schema writes the elements of the list in the schema.
 func (l *parquetList) schema(m *thrift) {
 	const required, optional, repeated, list = 0, 1, 2, 3
 	m.open()
 	m.i32(3, optional)
 	m.text(4, l.name)
 	m.i32(5, 1)
-	m.i32(6, list) // for readers that do not know the next
+	m.i32(6, list) // for readers that do not know the logical type in field 10
 	m.field(10, thriftStruct)
 	m.open()
 	m.empty(3) // LIST
@@ -118,7 +118,7 @@ func (l *parquetList) schema(m *thrift) {
 	m.close()
 }
 
-// addValues adds the list of a row, null where there are no values.
+// addValues adds a row's list, or null if the row has no values.
 func (p *parquetFile) addValues(l *parquetList, values []rows.Value) {
 	if len(values) == 0 {
 		for i := range leafCount {
@@ -134,7 +134,7 @@ func (p *parquetFile) addValues(l *parquetList, values []rows.Value) {
 	}
 }
 
-// addValue adds an entry, and its parts behind it. again is 0 for the first entry of a row, and then 1.
+// addValue adds an entry, and then those of its parts. again is the repetition level: 0 for the first entry of a row, then 1.
 func (p *parquetFile) addValue(l *parquetList, v *rows.Value, again *uint32, depth int) {
 	number := func(leaf int, bits int64) {
 		c := &p.columns[l.first+leaf]

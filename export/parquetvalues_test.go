@@ -11,7 +11,7 @@ import (
 	"logparser/rows"
 )
 
-// someValue makes a value of any kind, with parts.
+// someValue returns a value of any kind, with parts.
 func someValue(r *rand.Rand, name string, depth int) rows.Value {
 	v := rows.Value{Name: name, Type: []string{"", "int", "app::Pt"}[r.IntN(3)], Kind: rows.ValueKind(r.IntN(7)), Bits: r.Uint64() >> r.IntN(64), Text: fmt.Sprint("text ", r.IntN(4))}
 	switch v.Kind {
@@ -38,7 +38,7 @@ func someValue(r *rand.Rand, name string, depth int) rows.Value {
 	return v
 }
 
-// listed returns what a field of a list's entries should be, as readParquet gives it.
+// listed returns the values that a field of a list's entries should have, in the form of readParquet.
 func listed(list []rows.Value, field func(path string, v *rows.Value) string) (text string) {
 	var walk func(path string, v *rows.Value)
 	walk = func(path string, v *rows.Value) {

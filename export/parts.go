@@ -15,21 +15,19 @@ import (
 	"logparser/rows"
 )
 
-// Limits are where another file is begun. 0 is no limit.
+// Limits say when another file is begun. 0 is no limit.
 type Limits struct {
-	// Rows are rows of a table, and beginnings and ends of calls in formats
-	// of calls. A file has at most so many, besides those that repeat what
-	// was open at its beginning.
+	// Rows is the largest number of rows in a file: rows of a table, or enters and leaves in formats of calls. Calls that
+	// continue from the file before do not count.
 	Rows int64
-	// Bytes are about how many a file may have: it is ended by the row or
-	// block of rows after which the next would be beyond them.
+	// Bytes is about the largest size of a file. The file ends before the row or block of rows that would exceed it.
 	Bytes int64
 }
 
-// NoLimit lifts a limit of the format.
+// NoLimit, in a field of [Options.Split], removes the format's own limit.
 const NoLimit = int64(-1)
 
-// or returns the limits with those of the format where they say nothing.
+// or returns the limits, with those of the format in the place of zeros.
 func (l Limits) or(format Limits) Limits {
 	if l.Rows == 0 {
 		l.Rows = format.Rows
@@ -40,17 +38,16 @@ func (l Limits) or(format Limits) Limits {
 	return Limits{max(l.Rows, 0), max(l.Bytes, 0)}
 }
 
-// An output is what a format writes to: one file, or several one after the
-// other.
+// An output is what a format writes to: one file, or several, one after the other.
 type output struct {
 	w io.Writer
-	// limits are zero where there is but one file.
+	// limits are zero if there is only one file.
 	limits Limits
-	// rows and bytes are those of the current file, as far as they count.
+	// rows and bytes count what the current file has, without repeated calls.
 	rows, bytes int64
-	// part counts the files before the current one.
+	// part is the number of files before the current one.
 	part int
-	// open ends the current file and begins the next.
+	// open ends the current file and begins the next. It is nil if there is only one file.
 	open func() (io.Writer, error)
 }
 
@@ -71,13 +68,12 @@ func (o *output) write(p []byte) error {
 	return nil
 }
 
-// full reports whether a file that has rows is to end before so many more
-// rows and bytes.
+// full reports whether the current file must end before another rows rows with bytes bytes. A file without rows is never full.
 func (o *output) full(rows, bytes int64) bool {
 	return o.rows > 0 && (o.limits.Rows > 0 && o.rows+rows > o.limits.Rows || o.limits.Bytes > 0 && o.bytes+bytes > o.limits.Bytes)
 }
 
-// next ends the current file with its tail and begins the next with its head.
+// next ends the current file with tail and begins the next one with head.
 func (o *output) next(tail []byte, head func() []byte) error {
 	if err := o.write(tail); err != nil {
 		return err
@@ -91,20 +87,17 @@ func (o *output) next(tail []byte, head func() []byte) error {
 	return o.write(head())
 }
 
-// Save writes all rows of src to a file, or, where they are more than the
-// limits of opt and of the format allow, to several: out.json is then
-// out.001.json, out.002.json and so on, each a whole file by itself. It
-// returns the paths written.
+// Save writes the rows of src to a file. If they exceed the limits of opt or of the format, it writes several files instead:
+// for out.json, these are out.001.json, out.002.json and so on, each of them valid by itself. It returns the paths of the
+// files.
 //
-// As with [WriteFile], in the end everything is in place or nothing has
-// changed. Where the path is a symbolic link, all this happens where it leads
-// to. "-", devices and pipes get one undivided file.
+// As with [WriteFile], in the end either all files are in place or nothing has changed. If the path is a symbolic link, the
+// files are written in the folder of its target. "-", devices and pipes get one file.
 //
-// Parts of an earlier save, those that [Existing] names, are replaced, and
-// removed where this one has fewer, as is a file of the undivided name where
-// this one has parts. With opt.KeepParts they are left alone: a save that may
-// have parts then ends with [ErrParts] before anything is written. A file that
-// has the name of another part is always an error.
+// Parts of an earlier save, as [Existing] names them, are replaced. If this save has fewer parts, the others are removed. If it
+// has several parts, the single file of an earlier save is removed. With opt.KeepParts, parts of an earlier save are kept: a
+// save that may need several files then fails with [ErrParts] before it writes anything. It is always an error if a file that
+// no earlier save made has the name of a part.
 func Save(ctx context.Context, path string, f Format, src rows.Source, opt Options) ([]string, error) {
 	limits := opt.Split.or(f.Limits)
 	info, err := os.Stat(path)
@@ -135,11 +128,10 @@ func Save(ctx context.Context, path string, f Format, src rows.Source, opt Optio
 	return nil, message.Errorf("saving %s: %w", path, plain(err))
 }
 
-// ErrParts says that parts of an earlier save are where parts would be written.
+// ErrParts says that parts of an earlier save exist and [Options.KeepParts] forbids replacing them.
 var ErrParts = message.New("parts of an earlier save are there")
 
-// findOlder finds the file that the path leads to, and the parts of an earlier
-// save.
+// findOlder finds the target of the path, and the parts of an earlier save.
 func (p *parts) findOlder() (err error) {
 	if p.path, p.info, err = existing(p.path); err != nil {
 		return err
@@ -153,8 +145,7 @@ func (p *parts) findOlder() (err error) {
 	}
 }
 
-// removeOlder removes the parts of an earlier save when there is one file in
-// their stead.
+// removeOlder removes the parts of an earlier save after a save to a single file.
 func (p *parts) removeOlder() error {
 	for _, path := range p.older {
 		if err := os.Remove(path); err != nil {
@@ -164,8 +155,8 @@ func (p *parts) removeOlder() error {
 	return nil
 }
 
-// Existing returns the files that a save to a path may replace: the one of that
-// name, and those that are parts of it by their names.
+// Existing returns the existing files that a save to a path may replace: the file of that name, and the files with the names of
+// its parts.
 func Existing(path string, f Format) []string {
 	if path == "" || path == "-" || isDevicePath(path) {
 		return nil
@@ -193,15 +184,14 @@ func Existing(path string, f Format) []string {
 type parts struct {
 	ctx             context.Context
 	path, extension string
-	// info is the undivided file's old self or nil, and older are the parts of
-	// an earlier save.
+	// info describes the existing single file, or is nil. older are the parts of an earlier save.
 	info  fs.FileInfo
 	older []string
-	// file is the one being written; temporary are all so far.
+	// file is the file that is being written. temporary are all files of this save.
 	file      *os.File
 	buffer    *bufio.Writer
 	temporary []*os.File
-	// aside are older files on their way out, when all is committed.
+	// aside are old files that were renamed. commit removes them at its end.
 	aside   []string
 	targets []string
 }
@@ -232,7 +222,7 @@ func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) err
 	return p.ctx.Err()
 }
 
-// create begins the next file.
+// create begins the next temporary file.
 func (p *parts) create() (io.Writer, error) {
 	f, err := createTemporary(filepath.Dir(p.path))
 	if err != nil {
@@ -247,7 +237,7 @@ func (p *parts) create() (io.Writer, error) {
 	return p.buffer, nil
 }
 
-// finish ends the file that is being written.
+// finish completes the file that is being written.
 func (p *parts) finish() error {
 	if err := p.buffer.Flush(); err != nil {
 		return err
@@ -262,7 +252,7 @@ func (p *parts) finish() error {
 	return err
 }
 
-// name returns the name of part i, from 1.
+// name returns the path of part i, counted from 1.
 func (p *parts) name(i int) string {
 	ext := "." + p.extension
 	if n := len(p.path) - len(ext); n < 0 || !strings.EqualFold(p.path[n:], ext) {
@@ -273,14 +263,13 @@ func (p *parts) name(i int) string {
 	return fmt.Sprintf("%s.%03d%s", strings.TrimSuffix(p.path, ext), i, ext)
 }
 
-// commit gives the files their names. After an error everything has its old
-// name.
+// commit renames the temporary files to their targets. If it fails, it undoes all renames.
 func (p *parts) commit() (err error) {
 	if len(p.temporary) == 1 {
 		p.targets = []string{p.path}
 		return renameTemporary(p.temporary[0], p.path)
 	}
-	// What has its name, and what is aside, belongs to this save until it ends.
+	// Until commit ends, the files under their final names and the old ones belong to this save, so RemoveUnfinished must wait.
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	var undo []func()
@@ -354,8 +343,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// remove removes the temporary files that are left. It is to be called in any
-// case: what was given its name is no longer there.
+// remove removes the temporary files that are left. It must always be called; files that were renamed are not removed.
 func (p *parts) remove() {
 	for _, f := range p.temporary {
 		removeTemporary(f)

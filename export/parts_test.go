@@ -30,7 +30,7 @@ func format(t testing.TB, name string) export.Format {
 	return export.Format{}
 }
 
-// names lists a folder.
+// names returns the names of the files in a folder.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -139,7 +139,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsTogether holds that the calls of all parts are those of the whole.
+// TestPartsTogether checks that all parts together have the calls of the whole.
 func TestPartsTogether(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(9, 9)), 3000)
 	dir := t.TempDir()
@@ -197,8 +197,8 @@ func TestPartsReplace(t *testing.T) {
 	}
 }
 
-// TestPartsFail has the source fail, the context cancelled and a name in the
-// way: everything stays as it was.
+// TestPartsFail has a source that fails, a cancelled context, and a file that has the name of a part. Everything must stay as
+// it was.
 func TestPartsFail(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(5, 5)), 5000)
 	for _, name := range []string{"chrome", "speedscope", "html", "parquet", "folded"} {
@@ -221,7 +221,7 @@ func TestPartsFail(t *testing.T) {
 				opt.Progress = func(int64, int64) { cancel() }
 			case "in the way":
 				kept = append([]string{"out.003." + f.Extension}, kept...)
-				if name == "folded" { // it is never divided
+				if name == "folded" { // it is never split
 					continue
 				}
 				if err := os.Mkdir(filepath.Join(dir, kept[0]), 0o777); err != nil {
@@ -244,7 +244,7 @@ func TestPartsFail(t *testing.T) {
 
 var errBroken = errors.New("bad sector")
 
-// A broken source fails at its last row.
+// The broken source fails at its last row.
 type broken struct{ list }
 
 func (b broken) Read(dst []rows.Row, from int64) (int, error) {
@@ -255,7 +255,7 @@ func (b broken) Read(dst []rows.Row, from int64) (int, error) {
 	return n, nil
 }
 
-// TestWriters has a writer that fails, and a source that does.
+// TestWriters has a writer that fails, and a source that fails.
 func TestWriters(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(5, 5)), 5000)
 	full := errors.New("no space left on device")
@@ -294,8 +294,7 @@ func TestFormatOf(t *testing.T) {
 	}
 }
 
-// What a save may replace is the file itself and the parts that an older save
-// may have left, up to the first that is missing.
+// A save may replace the file itself, and the consecutive parts that an earlier save may have left.
 func TestExisting(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.json", "a.001.json", "a.002.json", "a.004.json", "b.001.folded"} {
@@ -321,8 +320,7 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestPartsKept saves where parts of an earlier save are, and where a file only
-// has the name of one.
+// TestPartsKept saves next to the parts of an earlier save, and next to a file that only has the name of a part.
 func TestPartsKept(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(5, 5)), 3000)
 	for _, test := range []struct {
@@ -330,7 +328,7 @@ func TestPartsKept(t *testing.T) {
 		there []string
 		rows  int64
 		keep  bool
-		want  string // what is there then
+		want  string // the files afterwards
 		fails string
 	}{
 		{"parts over more parts", []string{"001", "002", "003", "004", "005"}, 1000, false, "out.001.csv out.002.csv out.003.csv", ""},

@@ -9,8 +9,8 @@ import (
 	"logparser/rows"
 )
 
-// writePerfetto writes Perfetto's protocol buffers: a Trace of TracePackets
-// with track events, a track a thread, and names that are written once.
+// writePerfetto writes the protocol buffers of Perfetto: a Trace of TracePackets with track events. Each thread has a track,
+// and each name is written once.
 func writePerfetto(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	return writeCalls(ctx, out, src, opt, &perfetto{header: &opt.Header, pids: processIDs(&opt.Header)})
 }
@@ -83,7 +83,7 @@ const (
 	stateNeeded  = 2
 )
 
-// The arguments of events, by their interned names.
+// Arguments of events: the ids of their interned names.
 const (
 	argRow = 1 + iota
 	argAddress
@@ -97,20 +97,19 @@ var argNames = [numArgs]string{"row", "address", "note", "event"}
 type perfetto struct {
 	header *rows.Header
 	pids   []uint32 // see processIDs
-	// named says which functions' names were written in this part, by id;
-	// modules and sources are the numbers of what was.
+	// named says, by a function's id, which names the current file has. modules and sources have the ids of those that it has.
 	named   []bool
 	modules map[string]uint64
 	sources map[sourceKey]uint64
-	// keys are the numbers of names of values; see key.
+	// keys are the ids of the names of values that the current file has; see key.
 	keys map[string]uint64
-	// counters are the tracks of counters that were written in this part.
+	// counters are the tracks of the counters that the current file has.
 	counters map[processCounter]uint64
-	// event, interned and inner are where messages are made.
+	// event, interned and inner are buffers for messages.
 	event, interned, inner []byte
 }
 
-// A processCounter is a counter of a process.
+// A processCounter identifies a counter by the number of its process and its name.
 type processCounter struct {
 	process int
 	name    string
@@ -121,39 +120,39 @@ type sourceKey struct {
 	line int
 }
 
-// appendField appends a field of the wire type varint.
+// appendField appends a field of wire type varint.
 func appendField(dst []byte, field int, v uint64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(field)<<3)
 	return binary.AppendUvarint(dst, v)
 }
 
-// appendDouble appends a field of the wire type of 64 bits.
+// appendDouble appends a field of wire type I64.
 func appendDouble(dst []byte, field int, bits uint64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(field)<<3|1)
 	return binary.LittleEndian.AppendUint64(dst, bits)
 }
 
-// appendBytes appends a field with a length: text or a message.
+// appendBytes appends a field of wire type LEN: text or a message.
 func appendBytes[T string | []byte](dst []byte, field int, v T) []byte {
 	dst = binary.AppendUvarint(dst, uint64(field)<<3|2)
 	dst = binary.AppendUvarint(dst, uint64(len(v)))
 	return append(dst, v...)
 }
 
-// appendName appends text that may be broken UTF-8.
+// appendName appends a field with a text that may contain invalid UTF-8.
 func appendName(dst []byte, field int, s string) []byte {
 	return appendBytes(dst, field, rows.Visible(s))
 }
 
 const (
-	// processTrack is the track of the program; that of thread i is
-	// processTrack + 1 + i.
+	// processTrack is the track of the process if there is only one. The track of the thread with index i is processTrack + 1 +
+	// i.
 	processTrack = 1
-	// severalTracks is where the tracks of processes begin if they are several.
+	// severalTracks is the base of the tracks of processes if there are several.
 	severalTracks = 1 << 41
 )
 
-// trackOfProcess returns the track of a process by its number, 0 where there is one.
+// trackOfProcess returns the track of the process with a number, which is 0 if there is only one.
 func trackOfProcess(number int) uint64 {
 	if number == 0 {
 		return processTrack
@@ -185,7 +184,7 @@ func (p *perfetto) head(dst []byte, part int, at int64) []byte {
 	return dst
 }
 
-// process makes the track of a process.
+// process returns the descriptor of a process's track.
 func (p *perfetto) process(number int, name string) []byte {
 	process := appendField(nil, processPID, uint64(p.pids[number]))
 	process = appendName(process, processText, name)
@@ -215,8 +214,8 @@ func (p *perfetto) begin(kind uint64, t *thread) {
 	p.event = appendField(p.event, eventTrack, trackOf(t))
 }
 
-// names adds a function's name, module and source, and writes those that the
-// part does not have yet.
+// names adds a function's name, module and source to the event. Those that the current file does not have yet become interned
+// data of the packet.
 func (p *perfetto) names(fn *function, line int) {
 	for len(p.named) <= fn.id {
 		p.named = append(p.named, false)
@@ -270,7 +269,7 @@ func (p *perfetto) text(name uint64, s string) {
 	p.event = appendBytes(p.event, eventAnnotations, p.inner)
 }
 
-// end appends the packet of the event.
+// end appends the packet of the event to dst.
 func (p *perfetto) end(dst []byte, at int64) []byte {
 	p.inner = appendField(p.inner[:0], packetTimestamp, uint64(at))
 	p.inner = appendField(p.inner, packetSequence, 1)
@@ -322,11 +321,10 @@ func (p *perfetto) anomaly(dst []byte, t *thread, at int64, fn *function, r *row
 }
 
 const (
-	// counterTrack is the first track of a counter: those of threads come
-	// before it.
+	// counterTrack is the base of the tracks of counters. Those of threads are below it.
 	counterTrack = 1 << 40
-	// maxCounters bounds the tracks of counters in a part. A value of any
-	// further counter is an instant with the value in its name.
+	// maxCounters bounds the number of tracks of counters in a file. The value of a further counter is an instant event with
+	// the value in its name.
 	maxCounters = 1 << 16
 )
 
@@ -351,7 +349,7 @@ func (p *perfetto) annotation(dst []byte, t *thread, at int64, m *rows.Annotatio
 	return p.end(dst, at)
 }
 
-// counter appends a counter's track.
+// counter appends the descriptor of a counter's track.
 func (p *perfetto) counter(dst []byte, track uint64, of processCounter) []byte {
 	p.inner = appendField(p.inner[:0], trackID, track)
 	p.inner = appendField(p.inner, trackParent, trackOfProcess(of.process))
@@ -361,7 +359,7 @@ func (p *perfetto) counter(dst []byte, track uint64, of processCounter) []byte {
 	return appendBytes(dst, tracePacket, appendBytes(packet, packetTrack, p.inner))
 }
 
-// value appends a counter's value.
+// value appends a value of a counter.
 func (p *perfetto) value(dst []byte, track uint64, at int64, m *rows.Annotation) []byte {
 	p.event, p.interned = p.event[:0], p.interned[:0]
 	p.event = appendField(p.event, eventType, counterSet)

@@ -2,10 +2,10 @@ package export
 
 import "logparser/rows"
 
-// places keeps what belongs to the addresses that were seen last. One finds it by probing, so
-// that addresses do not drive each other out as long as they are few.
+// places caches a value for each of the addresses seen last. It is a hash table with linear probing, so that addresses do not
+// evict each other as long as there are few.
 type places[T any] struct {
-	// slots has 1 + the index of an address.
+	// slots has the indexes of addresses plus 1; 0 is a free slot.
 	slots     [1 << placeBits]uint16
 	addresses []uint64
 	list      []T
@@ -13,12 +13,12 @@ type places[T any] struct {
 
 const (
 	placeBits = 12
-	// mostPlaces is how many addresses are kept before all are forgotten.
+	// mostPlaces is how many addresses are kept. When there are more, all are forgotten.
 	mostPlaces = 1 << (placeBits - 2)
 )
 
-// at returns what belongs to an address. Where that was not seen it is what another one had,
-// or nothing.
+// at returns the cached value of an address. If the address is new, the value is the zero value or that of another address, so
+// the caller must check it.
 func (p *places[T]) at(address uint64) *T {
 	s := rows.Slot(address, placeBits)
 	for ; ; s++ {

@@ -6,22 +6,20 @@ import (
 	"logparser/rows"
 )
 
-// The text of most rows depends on nothing but the row: it begins a call, or
-// ends the one that is open, at its own time. A preformatter's text of rows is made
-// as if they all did, by the workers that read them, and the walk takes it
-// where it turns out right. The others' is made by the walk.
+// The text of most rows depends on the row alone: it begins a call, or ends the innermost open call, at its own time. So the
+// workers that read the rows make the text of all rows as if this held for each, in parallel. The walk uses the text of the
+// rows for which it does hold, and makes the text of the others itself.
 
-// A preformatter is a callWriter whose text of a call's beginning and end depends on
-// the row and its time only.
+// A preformatter is a callWriter whose text of an enter or a leave depends on the row and its time only. Its leave does not
+// look at the call, and its kept returns 0.
 type preformatter interface {
 	callWriter
-	// preformats makes a worker what makes text. Such a
-	// writer's leave does not look at the call, and its kept is 0.
+	// preformats returns the functions of a worker. It is called once for each worker.
 	preformats() preformats
 }
 
-// preformats are a worker's functions: row appends what enter or leave would for a row that enters or leaves a
-// call at a time; briefs adds rows in brief of a run with their text.
+// preformats are a worker's functions. row appends the text that enter or leave would append for the row at a time. briefs adds
+// brief rows of a run, with their text, to d.
 type preformats struct {
 	row    func(dst []byte, r *rows.Row, at int64) []byte
 	briefs func(d *preformatted, list *rows.Briefs, run *placedRun)
@@ -31,26 +29,26 @@ type preformats struct {
 type preformatted struct {
 	text []byte
 	rows []preformattedRow
-	// run is what they are of.
+	// run is the number of the run that they belong to.
 	run int
 }
 
-// A preformattedRow is what the walk has to know of a row.
+// A preformattedRow is what the walk needs of a row.
 type preformattedRow struct {
 	at, duration int64
 	track        rows.Track
 	depth        int32
-	// end is where its text ends.
+	// end is the offset of the end of its text.
 	end uint32
-	// event is Unknown for rows without text.
+	// event is Unknown if the row has no text.
 	event    rows.Event
 	unclosed bool
 }
 
-// maxPreformatted bounds the text of a batch but for the last row's.
+// maxPreformatted bounds the text of a batch without its last row, in bytes.
 const maxPreformatted = 4 << 20
 
-// prepare goes on with the preformatted text of a batch.
+// prepare preformats the rows that were read since its last call.
 func (b *batch) prepare(runs []placedRun, to preformats) {
 	d := &b.preformatted
 	if b.n == 0 {
@@ -59,7 +57,7 @@ func (b *batch) prepare(runs []placedRun, to preformats) {
 	}
 	from := len(d.rows)
 	if from != b.last {
-		return // it was given up before
+		return // preformatting of this batch has stopped
 	}
 	if from == 0 {
 		first := b.briefs.First
@@ -70,7 +68,7 @@ func (b *batch) prepare(runs []placedRun, to preformats) {
 	}
 	run, next := &runs[d.run], nextRun(runs, d.run)
 	if b.brief {
-		// They are of one run.
+		// All rows of briefs belong to one run.
 		if b.briefs.First < next && len(d.text) <= maxPreformatted {
 			to.briefs(d, &b.briefs, run)
 		}
@@ -85,7 +83,7 @@ func (b *batch) prepare(runs []placedRun, to preformats) {
 	}
 }
 
-// add adds a row with its text.
+// add adds a row and its text.
 func (d *preformatted) add(r *rows.Row, run *placedRun, text func(dst []byte, r *rows.Row, at int64) []byte) {
 	row := d.next()
 	row.at, row.duration, row.track, row.depth, row.event, row.unclosed = run.time(r.Elapsed), r.Duration, r.Track(), int32(r.Depth), r.Event, r.Unclosed
@@ -99,8 +97,9 @@ func (d *preformatted) add(r *rows.Row, run *placedRun, text func(dst []byte, r 
 	row.end = uint32(len(d.text))
 }
 
-// next makes room for another row, whose fields are to be set one by one: a row that is made at one place and copied to
-// another is read in larger pieces than it was written in, for which a processor waits.
+// next adds an element and returns it. The caller sets its fields one by one. If it built the element elsewhere and copied it,
+// the copy would read more bytes at a time than were written, and the processor would wait for the writes (failed store
+// forwarding).
 func (d *preformatted) next() *preformattedRow {
 	n := len(d.rows)
 	if n == cap(d.rows) {
@@ -110,10 +109,10 @@ func (d *preformatted) next() *preformattedRow {
 	return &d.rows[n]
 }
 
-// addBatch takes the rows of a batch.
+// addBatch processes the rows of a batch.
 func (w *walk) addBatch(src rows.Source, b *batch) error {
 	d := &b.preformatted
-	// Up to here preformatted text is in buf, or left out.
+	// The preformatted text before done is in w.buf, or was replaced.
 	done := uint32(0)
 	for i := range b.n {
 		var end uint32
@@ -165,8 +164,8 @@ func (w *walk) addBatch(src rows.Source, b *batch) error {
 	return w.write(text)
 }
 
-// takes does what add does, for a row that is as preformatted. It reports whether
-// it is; if not, nothing has changed.
+// takes does what add does, without making text, for a row whose preformatted text is right. It returns false, and changes
+// nothing, if that text is not right.
 func (w *walk) takes(d *preformattedRow, i int) bool {
 	t := w.recent
 	if t == nil || t.track != d.track {
@@ -216,8 +215,8 @@ func (w *walk) takes(d *preformattedRow, i int) bool {
 	return true
 }
 
-// settle sets what a call that goes on in another part is told again with. The list has all rows of the batch
-// where there may be parts.
+// settle sets the fields of calls that are needed to enter them again in another file. list has all rows of the batch if there
+// may be several files.
 func (w *walk) settle(list []rows.Row) {
 	for _, t := range w.pending {
 		for n := len(t.stack); n > 0 && t.stack[n-1].fn == nil; n-- {

@@ -15,8 +15,8 @@ import (
 	"logparser/rows"
 )
 
-// randomRows has calls that nest on a few threads, of which every now and then
-// a row is missing, damaged or out of order, or another run begins.
+// randomRows returns the rows of nested calls on a few threads. Now and then a row is missing, damaged or out of order, or
+// another run begins.
 func randomRows(r *rand.Rand, n, faults int) *list {
 	l := &list{digits: []int{3, 6, 9}[r.IntN(3)]}
 	threads := make([][]rows.Row, 1+r.IntN(3))
@@ -37,7 +37,7 @@ func randomRows(r *rand.Rand, n, faults int) *list {
 			row = stack[d-1]
 			row.Event, row.Elapsed = rows.Leave, elapsed
 			threads[k] = stack[:d-1]
-			// Both rows of the pair have the duration.
+			// Both rows of a call have the duration.
 			row.Duration = elapsed - stack[d-1].Elapsed
 			for i := len(l.rows) - 1; i >= 0; i-- {
 				if e := &l.rows[i]; e.Thread == row.Thread && e.Event == rows.Enter && e.Depth == row.Depth {
@@ -83,14 +83,14 @@ func randomRows(r *rand.Rand, n, faults int) *list {
 	return l
 }
 
-// alone hides that a callWriter is a preformatter.
+// alone hides that a callWriter implements preformatter.
 type alone struct{ callWriter }
 
 func (a alone) annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte {
 	return a.callWriter.(annotationWriter).annotation(dst, t, at, m)
 }
 
-// randomAnnotations has annotations at random times near those of rows, in order.
+// randomAnnotations returns annotations at random times near those of rows, in order of time.
 func randomAnnotations(r *rand.Rand, l *list, n int) Annotations {
 	var list []rows.Annotation
 	for range n {
@@ -109,7 +109,7 @@ func randomAnnotations(r *rand.Rand, l *list, n int) Annotations {
 	}
 }
 
-// TestPreformat makes files of the same rows with and without preformatted text.
+// TestPreformat checks that the same files result with and without preformatted text.
 func TestPreformat(t *testing.T) {
 	seeds := uint64(120)
 	if testing.Short() {
@@ -154,8 +154,7 @@ func TestPreformat(t *testing.T) {
 	}
 }
 
-// TestTextLines makes lines of rows with what is kept of those before, and
-// without.
+// TestTextLines checks that lines are the same with and without cached text.
 func TestTextLines(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {

@@ -14,12 +14,11 @@ import (
 	"logparser/rows"
 )
 
-// TestProcess writes what is known of the process into formats of calls: its id,
-// its name, and those of its threads.
+// TestProcess checks what formats of calls have of the process: its id, its name, and the names of its threads.
 func TestProcess(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(3, 3)), 500)
 	for i := range l {
-		l[i].Thread += 4294967200 // as many digits as there are
+		l[i].Thread += 4294967200 // the largest number of digits
 	}
 	opt := export.Options{Header: rows.Header{Log: "app.lptrace", ProcessID: 4294967295, Program: "my;app.exe",
 		Threads: map[rows.Track]string{4294967210: "render", 4294967211: "io"}}}
@@ -48,7 +47,7 @@ func TestProcess(t *testing.T) {
 	calls, _ := readChrome(t, write(t, "chrome", l, opt))
 	same(t, "chrome", calls, intervals(l))
 
-	// A varint of the process's id, its name, those of the threads.
+	// The process's id as a varint, its name, and the names of the threads.
 	perfetto := string(write(t, "perfetto", l, opt))
 	for _, want := range []string{"\x08\xff\xff\xff\xff\x0f\x32\x0amy;app.exe", "\x08\xff\xff\xff\xff\x0f\x10\xaa\xff\xff\xff\x0f\x2a\x06render"} {
 		if !strings.Contains(perfetto, want) {
@@ -84,7 +83,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestUTC has rows of runs of which some know the offset of their local time.
+// TestUTC has rows of several runs. For some of them the offset of local time from UTC is known.
 func TestUTC(t *testing.T) {
 	start := time.Date(2024, 3, 31, 0, 59, 58, 0, time.UTC)
 	var l list
@@ -134,8 +133,7 @@ func TestStackColumn(t *testing.T) {
 	}
 }
 
-// TestSameColumns holds csv and Parquet to the same names; Parquet has elapsed
-// times besides.
+// TestSameColumns checks that csv and Parquet have the same column names. Only Parquet has elapsed times.
 func TestSameColumns(t *testing.T) {
 	for _, header := range []rows.Header{{}, {Corrected: true}, {Stacks: true}} {
 		opt := export.Options{Header: header}
@@ -147,8 +145,7 @@ func TestSameColumns(t *testing.T) {
 	}
 }
 
-// TestProcesses writes calls of two processes whose threads have the same ids: they do not mix,
-// and each format tells the processes apart.
+// TestProcesses writes calls of two processes whose threads have the same ids. No format may mix them up.
 func TestProcesses(t *testing.T) {
 	processes := []*rows.Process{{ID: 40, Name: "server"}, {ID: 40, Name: "client"}}
 	rows.LabelProcesses(processes)

@@ -2,17 +2,17 @@ package export
 
 import "sync"
 
-// A queue hands work out in its order to whoever runs. A channel gives what comes first to a worker that waits, which
-// gets to it only when it runs again, and another has taken what comes next by then: rows were read in the wrong order,
-// for which a log's reader has to decode some of them twice.
+// A queue hands out work in order. A Go channel would give the first element to the worker that waits longest, but this worker
+// starts only when it is scheduled. By then, another worker has often taken the next element, so rows were read out of order,
+// and the reader of the log had to decode some of them twice.
 type queue[T any] struct {
-	// tokens has one for each element of list.
+	// tokens has one token for each element of list.
 	tokens chan struct{}
 	mu     sync.Mutex
 	list   []T
 }
 
-// newQueue makes a queue that has room for n.
+// newQueue makes a queue with room for n elements.
 func newQueue[T any](n int) *queue[T] {
 	return &queue[T]{tokens: make(chan struct{}, n), list: make([]T, 0, n)}
 }
@@ -24,7 +24,7 @@ func (q *queue[T]) put(work T) {
 	q.tokens <- struct{}{}
 }
 
-// take returns the next work. It reports false when the queue is closed and nothing is left.
+// take waits for the next element and removes it from the queue. ok is false if the queue is closed and empty.
 func (q *queue[T]) take() (work T, ok bool) {
 	if _, ok = <-q.tokens; !ok {
 		return work, false
@@ -36,5 +36,5 @@ func (q *queue[T]) take() (work T, ok bool) {
 	return work, true
 }
 
-// close ends the queue: nothing is put into it any more.
+// close ends the queue. put must not be called after it.
 func (q *queue[T]) close() { close(q.tokens) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestQueue has several workers take work, all of it once, and each in its order.
+// TestQueue checks that several workers take each element once, and each worker in order.
 func TestQueue(t *testing.T) {
 	const workers, n = 4, 1000
 	q := newQueue[int](8)

@@ -22,9 +22,8 @@ import (
 	"logparser/rows"
 )
 
-// The tests of this file read formats of calls back, with readers that know
-// nothing of the writers, and compare them with intervals found in the rows in
-// the plainest way.
+// The tests of this file read formats of calls with independent readers, and compare the calls with intervals that are found in
+// the rows in the simplest way.
 
 // A list is a source of rows in memory.
 type list []rows.Row
@@ -55,9 +54,8 @@ func (i interval) String() string {
 
 func compareIntervals(a, b interval) int { return strings.Compare(a.String(), b.String()) }
 
-// intervals finds the calls of rows whose times do not go back. A call whose
-// leave is missing ends with the next row of its thread that is not inside it,
-// or with the log.
+// intervals returns the calls of rows whose times never go back. A call whose leave is missing ends with the next row of its
+// thread that is not inside it, or with the log.
 func intervals(l list) []interval {
 	var all []interval
 	var end int64
@@ -100,7 +98,7 @@ func write(t testing.TB, format string, src rows.Source, opt export.Options) []b
 	return nil
 }
 
-// A track pairs the events of a thread of a file.
+// A track pairs the events of one thread of a file.
 type track struct {
 	thread uint32
 	stack  []interval
@@ -184,7 +182,7 @@ func readChrome(t testing.TB, text []byte) (calls []interval, annotations int) {
 	return calls, annotations
 }
 
-// readSpeedscope reads a profile with encoding/json, as the schema has it.
+// readSpeedscope reads a profile with encoding/json, by the published schema.
 func readSpeedscope(t testing.TB, text []byte) (calls []interval) {
 	t.Helper()
 	var file struct {
@@ -228,7 +226,7 @@ func readSpeedscope(t testing.TB, text []byte) (calls []interval) {
 	return calls
 }
 
-// A message is a protocol buffer's fields by number: uint64 or []byte.
+// A message has the fields of a protocol buffer by their numbers. Each is a uint64 or a []byte.
 type message map[int][]any
 
 func parseMessage(t testing.TB, b []byte) message {
@@ -338,7 +336,7 @@ func readPerfetto(t testing.TB, text []byte) (calls []interval, annotations int)
 	return calls, annotations
 }
 
-// readFolded adds up lines: by the innermost name, and all.
+// readFolded adds up the weights of lines: by the innermost name, and in all.
 func readFolded(t testing.TB, text []byte) (byName map[string]int64, sum int64) {
 	t.Helper()
 	byName = make(map[string]int64)
@@ -358,12 +356,12 @@ func readFolded(t testing.TB, text []byte) (byName map[string]int64, sum int64) 
 	return byName, sum
 }
 
-// A cost is what callgrind's file says of a function.
+// A cost has the numbers of one function in callgrind's file.
 type cost struct{ self, calls, called, inclusive int64 }
 
 var compressed = regexp.MustCompile(`^\((\d+)\)(?: (.*))?$`)
 
-// readCallgrind adds up by function.
+// readCallgrind adds up the costs by function.
 func readCallgrind(t testing.TB, text []byte) (byName map[string]*cost, total [2]int64) {
 	t.Helper()
 	byName = make(map[string]*cost)
@@ -422,7 +420,7 @@ func readCallgrind(t testing.TB, text []byte) (byName map[string]*cost, total [2
 	return byName, total
 }
 
-// without returns intervals without notes, which not all formats have.
+// without returns intervals without their notes, which not all formats have.
 func without(all []interval) []interval {
 	all = slices.Clone(all)
 	for i := range all {
@@ -452,7 +450,7 @@ func same(t *testing.T, format string, got, want []interval) {
 	}
 }
 
-// checkCalls reads src back from all formats of calls.
+// checkCalls saves src in all formats of calls, and reads the files back.
 func checkCalls(t *testing.T, l list) {
 	t.Helper()
 	want := intervals(l)
@@ -548,8 +546,7 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// program makes the rows of a program of threads whose calls nest. Some never
-// end.
+// program returns the rows of a program whose threads make nested calls. Some calls never end.
 func program(r *rand.Rand, n int) list {
 	var l list
 	stacks := make([][]int, 3)
@@ -570,7 +567,7 @@ func program(r *rand.Rand, n int) list {
 			row.Event, row.Note, row.Function = rows.Leave, "stray", "stray"
 		default:
 			if r.IntN(20) == 0 && depth > 1 {
-				// The top is left without a leave.
+				// The innermost call gets no leave.
 				l[(*stack)[depth-1]].Note = "no leave"
 				depth--
 			}
@@ -603,7 +600,7 @@ func TestReadBackPrograms(t *testing.T) {
 	}
 }
 
-// TestReadBackEnters takes the leaves away: the calls still end when they did.
+// TestReadBackEnters has rows without leaves. The calls must end at the same times as with them.
 func TestReadBackEnters(t *testing.T) {
 	all := program(rand.New(rand.NewPCG(7, 7)), 3000)
 	var enters list
@@ -612,14 +609,13 @@ func TestReadBackEnters(t *testing.T) {
 			enters = append(enters, r)
 		}
 	}
-	// Nothing says when a call without a leave ended.
+	// Without its leave, nothing tells when an unclosed call ended.
 	noted := func(c interval) bool { return c.note != "" }
 	chrome, _ := readChrome(t, write(t, "chrome", enters, export.Options{}))
 	same(t, "chrome", slices.DeleteFunc(chrome, noted), slices.DeleteFunc(intervals(enters), noted))
 }
 
-// TestReadBackAnything has rows that make no sense: files stay valid, and each
-// enter is in them once.
+// TestReadBackAnything has rows that contradict each other. The files must be valid and have each enter once.
 func TestReadBackAnything(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {
@@ -665,7 +661,7 @@ func TestReadBackAnything(t *testing.T) {
 	}
 }
 
-// TestReadBackFunctions takes out all rows of some functions, as a filter does.
+// TestReadBackFunctions has no rows of some functions, as if a filter hid them.
 func TestReadBackFunctions(t *testing.T) {
 	for seed := range uint64(20) {
 		var some list
@@ -682,8 +678,7 @@ func TestReadBackFunctions(t *testing.T) {
 	}
 }
 
-// TestDeep holds that stacks of any depth are written in bounded room: enters
-// beyond the limit are annotations.
+// TestDeep checks that stacks of any depth need bounded memory: enters beyond the limit are anomalies.
 func TestDeep(t *testing.T) {
 	var l list
 	for i := range 5000 {

@@ -9,36 +9,33 @@ import (
 	"logparser/rows"
 )
 
-// recent keeps the text of names that rows of one address share: what is made
-// of function, module, source, line, address and symbols, for the addresses
-// seen last.
+// recent caches the text of the names at an address: the text made of function, module, source, line, address and symbols.
 type recent struct{ places[recentText] }
 
-// A recentText is the text and what it was made of.
+// A recentText is a cached text with the names that it was made of.
 type recentText struct {
 	row  rowNames
 	text []byte
-	// short has the text and what lies behind it where that has room, which a few instructions
-	// copy.
-	n     int // 0 where it has not
+	// short has the text if it fits, so that it can be copied as a whole.
+	n     int // length of short, 0 if the text does not fit
 	short [shortText]byte
 }
 
-// shortText is the room for texts that are copied whole.
+// shortText is the size of buffers for names that are copied as a whole, in bytes.
 const shortText = 128
 
 const (
 	recentBits = 10
-	// maxRecent bounds a text that is kept, in bytes.
+	// maxRecent bounds the texts that are cached, in bytes.
 	maxRecent = 2048
 )
 
-// A namer appends what is made of a row's names.
+// A namer appends the text of a row's names.
 type namer interface {
 	names(dst []byte, r *rows.Row) []byte
 }
 
-// append appends the row's text, which is made by to if it is not kept.
+// append appends the text of a row's names. If the cache does not have it, to makes it.
 func (k *recent) append(dst []byte, r *rows.Row, to namer) []byte {
 	m := k.at(r.Address)
 	if !m.row.are(r) {
@@ -59,23 +56,21 @@ func (k *recent) append(dst []byte, r *rows.Row, to namer) []byte {
 	return dst
 }
 
-// A recentTime has the text of a row's time, which mostly is that of the row
-// before but for the last digits.
+// A recentTime caches the text of a row's time, since most times differ from the one before only in their last digits.
 type recentTime struct {
 	clock   rows.Clock
 	hasWall bool
 	second  int64
 	elapsed int64
-	// fraction is where the decimals of a local time begin.
+	// fraction is the offset of the decimals of a local time.
 	fraction int
-	// A time of UTC is that of a second of local time which is ahead by this.
+	// For times of UTC: the local second that the text stands for, and by how much local time was ahead of UTC.
 	ofSecond int64
 	ahead    time.Duration
 	piece
 }
 
-// put writes a row's time to the beginning of dst, which has pieceLen, and returns how many
-// bytes that are.
+// put writes a row's time to the beginning of dst, which must have pieceLen bytes. It returns the number of bytes.
 func (c *recentTime) put(dst []byte, r *rows.Row, digits int) int {
 	if r.HasWall {
 		return c.putWall(dst, r.Wall, digits)
@@ -88,7 +83,7 @@ func (c *recentTime) put(dst []byte, r *rows.Row, digits int) int {
 	return c.n
 }
 
-// putWall is put for a local time.
+// putWall is put for a row with a local time.
 func (c *recentTime) putWall(dst []byte, wall time.Time, digits int) int {
 	if second := wall.Unix(); c.n == 0 || !c.hasWall || second != c.second || digits%3 != 0 || digits > 9 {
 		c.hasWall, c.second = true, second
@@ -98,7 +93,7 @@ func (c *recentTime) putWall(dst []byte, wall time.Time, digits int) int {
 	return c.withFraction(dst, wall, digits)
 }
 
-// withFraction writes the text that is kept with the decimals of a time of the same second.
+// withFraction writes the cached text with the decimals of another time of the same second.
 func (c *recentTime) withFraction(dst []byte, wall time.Time, digits int) int {
 	*(*[pieceLen]byte)(dst) = c.text
 	if digits%3 == 0 && digits <= 9 {
@@ -107,21 +102,19 @@ func (c *recentTime) withFraction(dst []byte, wall time.Time, digits int) int {
 	return c.n
 }
 
-// append appends what put writes.
 func (c *recentTime) append(dst []byte, r *rows.Row, digits int) []byte {
 	dst = slices.Grow(dst, pieceLen)
 	n := len(dst)
 	return dst[:n+c.put(dst[n:n+pieceLen], r, digits)]
 }
 
-// appendWall appends what putWall writes.
 func (c *recentTime) appendWall(dst []byte, wall time.Time, digits int) []byte {
 	dst = slices.Grow(dst, pieceLen)
 	n := len(dst)
 	return dst[:n+c.putWall(dst[n:n+pieceLen], wall, digits)]
 }
 
-// putUTC writes a local time, of which local was the last, as UTC.
+// putUTC writes a local time as UTC. local must just have written the same local time.
 func (c *recentTime) putUTC(dst []byte, local *recentTime, wall time.Time, ahead time.Duration, digits int) int {
 	if c.n > 0 && c.ofSecond == local.second && c.ahead == ahead && ahead%time.Second == 0 {
 		return c.withFraction(dst, wall, digits)
@@ -131,10 +124,10 @@ func (c *recentTime) putUTC(dst []byte, local *recentTime, wall time.Time, ahead
 	return n
 }
 
-// A zone tells by how much rows' local times are ahead of UTC.
+// A zone finds by how much local times of rows are ahead of UTC.
 type zone struct {
 	runs []rows.Run
-	// The run found last, and the Index of the first row behind it.
+	// The run that was found last, and the Index of the first row after it.
 	run  int
 	next int64
 }
@@ -148,13 +141,13 @@ func (opt *Options) zone() zone {
 	return zone{}
 }
 
-// utc returns a row's time as UTC, and false where that is not known.
+// utc returns a row's time as UTC. It returns false if that is not known.
 func (z *zone) utc(r *rows.Row) (time.Time, bool) {
 	ahead, ok := z.ahead(r)
 	return r.Wall.Add(-ahead), ok
 }
 
-// ahead returns by how much a row's local time is ahead, and false where that is not known.
+// ahead returns by how much a row's local time is ahead of UTC. It returns false if that is not known.
 func (z *zone) ahead(r *rows.Row) (time.Duration, bool) {
 	if len(z.runs) == 0 || !r.HasWall {
 		return 0, false
@@ -170,17 +163,17 @@ func (z *zone) ahead(r *rows.Row) (time.Duration, bool) {
 	return run.Ahead, run.HasUTC
 }
 
-// recentIndex picks an address's place among 1 << recentBits.
+// recentIndex returns the place of an address in a table of 1 << recentBits elements.
 func recentIndex(address uint64) uint64 { return rows.Slot(address, recentBits) }
 
-// rowNames are what a row has from function to symbols, to be compared with others'.
+// rowNames are the names of a row, from function to symbols, for comparison with those of other rows.
 type rowNames struct {
 	known bool
 	place *rows.Place
 	row   rows.Place
 }
 
-// are reports whether a row has them.
+// are reports whether a row has these names.
 func (n *rowNames) are(r *rows.Row) bool {
 	if n.known && r.Place != nil && r.Place == n.place {
 		return true
@@ -190,11 +183,11 @@ func (n *rowNames) are(r *rows.Row) bool {
 		m.Source != r.Source || m.Module != r.Module || m.Symbols != r.Symbols {
 		return false
 	}
-	n.place = r.Place // which is found sooner the next time
+	n.place = r.Place // makes the next comparison faster
 	return true
 }
 
-// set makes them those of a row.
+// set takes the names of a row.
 func (n *rowNames) set(r *rows.Row) {
 	*n = rowNames{true, r.Place, rows.Place{Function: r.Function, Module: r.Module, Source: r.Source, Line: r.Line, Address: r.Address, Symbols: r.Symbols}}
 }

@@ -13,14 +13,12 @@ import (
 	"logparser/rows"
 )
 
-// endLen is how much of the beginning and the end of a file is looked at to tell
-// what it is.
+// endLen is how many bytes at the beginning and at the end of a file are examined.
 const endLen = 64 << 10
 
-// Recognise returns the name of the format in which a file was saved. It looks at the
-// content, not at the name. "" means that neither this package wrote the file nor one of
-// the commands that write csv, txt or jsonl themselves: statistics, call trees and
-// annotations. empty says that nothing is in it.
+// Recognise returns the name of the format in which a file was saved. It examines the content of the file, not its name. The
+// result is "" if the file was written neither by this package nor by the commands that write csv, txt or jsonl themselves:
+// statistics, call trees and annotations. empty says that the file has no bytes.
 func Recognise(path string) (format string, empty bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -73,7 +71,7 @@ func recognise(head, tail []byte) string {
 	return ""
 }
 
-// looksPerfetto goes by the first packet, which has the names of arguments.
+// looksPerfetto examines the first packet, which contains the names of the arguments.
 func looksPerfetto(head []byte) bool {
 	if len(head) == 0 || head[0] != tracePacket<<3|2 {
 		return false
@@ -86,8 +84,7 @@ func looksPerfetto(head []byte) bool {
 	return true
 }
 
-// tables are the columns with which the tables of text begin: rows, statistics,
-// call trees, annotations.
+// tables are the first columns of the text tables: rows, statistics, call trees and annotations.
 var tables = []struct{ csv, txt []string }{
 	{[]string{"index", "time", "thread", "event", "depth"}, []string{"index", "time", "thread", "duration", "call", "source", "module"}},
 	{[]string{"function", "module", "source", "line", "thread", "calls"}, []string{"calls", "total", "nonrecursive", "self", "mean"}},
@@ -108,8 +105,7 @@ func looksCSV(text []byte) bool {
 	return areColumns(columns)
 }
 
-// areColumns reports whether names are those of chosen columns of rows, enough of them
-// to be no accident.
+// areColumns reports whether names are names of columns of rows, and at least three, so that it is no coincidence.
 func areColumns(names []string) bool {
 	corrected := &rows.Header{Corrected: true}
 	return len(names) >= 3 && !slices.ContainsFunc(names, func(name string) bool {
@@ -119,7 +115,7 @@ func areColumns(names []string) bool {
 	})
 }
 
-// looksJSONL goes by the keys of the first object.
+// looksJSONL examines the keys of the first object.
 func looksJSONL(text []byte) bool {
 	var keys map[string]json.RawMessage
 	if len(text) == 0 || text[0] != '{' || json.NewDecoder(bytes.NewReader(text)).Decode(&keys) != nil {
@@ -134,8 +130,7 @@ func looksJSONL(text []byte) bool {
 	return areColumns(slices.Collect(maps.Keys(keys)))
 }
 
-// looksTXT looks for the head of a table of rows, or for the titles of another
-// table, which may have a few lines above.
+// looksTXT looks for the header of a table of rows, or for the titles of another table, which may come after a few other lines.
 func looksTXT(text []byte) bool {
 	lines := strings.Split(string(text), "\n")
 	inputs := slices.ContainsFunc([]string{"Log:", "Modules:", "Note:", "Rows:"}, func(s string) bool { return strings.HasPrefix(lines[0], s) })
@@ -153,14 +148,13 @@ func looksTXT(text []byte) bool {
 	return false
 }
 
-// collapsedLine is a stack of at least a thread or process and a function, with its
-// weight.
+// collapsedLine matches a stack of at least two names, such as a process and a function, and its weight.
 var collapsedLine = regexp.MustCompile(`^[^;]+(;[^;]+)+ [0-9]+$`)
 
-// looksFolded wants each line to be a stack: the format has no head.
+// looksFolded reports whether each line is a stack, because the format has no header.
 func looksFolded(text []byte) bool {
 	lines := strings.Split(string(text), "\n")
-	for _, line := range lines[:len(lines)-1] { // the last is empty, or cut
+	for _, line := range lines[:len(lines)-1] { // the last line is empty, or cut off
 		if !collapsedLine.MatchString(line) || rows.Visible(line) != line {
 			return false
 		}

@@ -8,25 +8,25 @@ import (
 	"logparser/rows"
 )
 
-// A placedRun is where a run lies in the time of formats of calls.
+// A placedRun is a run on the time axis that all runs of a log share in formats of calls. Times are in nanoseconds from the
+// beginning of the first run.
 type placedRun struct {
-	// first is the Index of its first row.
+	// first is the Index of the run's first row.
 	first      int64
 	begin, end int64
 }
 
-// unknownEnd is the end of a run that ends with the last of its rows to come.
+// unknownEnd is the end of a run whose end is not known: it ends with its last row.
 const unknownEnd = int64(-1)
 
-// placeRuns puts runs into one time, which begins with the first. Each of the
-// others begins at its own time, but not before the one before it has ended;
-// where its own is not known, it begins then. Without runs all rows are of one.
+// placeRuns puts runs on one time axis, which begins with the first run. A later run begins at its local time, but not before
+// the run before it has ended. If its local time is not known, it begins at that end. Without runs, all rows belong to one.
 func placeRuns(runs []rows.Run) []placedRun {
 	if len(runs) == 0 {
 		return []placedRun{{end: unknownEnd}}
 	}
 	placed := make([]placedRun, len(runs))
-	var base time.Time // the local time at 0
+	var base time.Time // local time at 0 of the axis
 	hasBase := false
 	end := int64(0)
 	for i := range runs {
@@ -45,15 +45,15 @@ func placeRuns(runs []rows.Run) []placedRun {
 	return placed
 }
 
-// time returns the time of a row by its Elapsed.
+// time returns the time of a row on the shared axis. elapsed is the row's Elapsed.
 func (p *placedRun) time(elapsed int64) int64 { return bound(p.begin + bound(max(elapsed, 0))) }
 
-// runAt returns which run a row is of, by its Index.
+// runAt returns the number of the run that has the row with an Index.
 func runAt(runs []placedRun, index int64) int {
 	return sort.Search(len(runs)-1, func(i int) bool { return runs[i+1].first > index })
 }
 
-// nextRun returns the Index of the first row behind a run.
+// nextRun returns the Index of the first row after a run.
 func nextRun(runs []placedRun, run int) int64 {
 	if run+1 < len(runs) {
 		return runs[run+1].first

@@ -15,10 +15,9 @@ import (
 	"logparser/rows"
 )
 
-// runsOf makes rows of several runs of a program, and where each should begin.
-// Of the runs from number 2 on the local time is known: the first of them begins
-// when the one before ends, the next a minute later than that began, the last
-// when the one before was still running.
+// runsOf returns the rows of several runs, and the time at which each run should begin. From run 2 on, local times are known.
+// Run 2 begins when the run before it ends, run 3 a minute after run 2 began, and the last run while the one before it was
+// still running.
 func runsOf(seed uint64) (l list, runs []rows.Run, begins []int64) {
 	wall := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	end, base := int64(0), int64(0)
@@ -47,7 +46,7 @@ func runsOf(seed uint64) (l list, runs []rows.Run, begins []int64) {
 	return l, runs, begins
 }
 
-// intervalsOf finds the calls of runs in the plainest way: each run by itself.
+// intervalsOf returns the calls of runs in the simplest way: each run by itself.
 func intervalsOf(l list, runs []rows.Run, begins []int64) []interval {
 	var all []interval
 	for i, r := range runs {
@@ -64,7 +63,7 @@ func intervalsOf(l list, runs []rows.Run, begins []int64) []interval {
 	return all
 }
 
-// total is the time of calls and, by function, how much of it.
+// total returns the time of all calls, and that of each function.
 func total(all []interval) (sum int64, by map[string]int64) {
 	by = make(map[string]int64)
 	for _, c := range all {
@@ -74,8 +73,8 @@ func total(all []interval) (sum int64, by map[string]int64) {
 	return sum, by
 }
 
-// TestRuns saves several runs, shorter than a minute, whole and as filters leave
-// them: each has its own time, and what is open lasts as long as its run.
+// TestRuns saves several runs that are shorter than a minute, whole and filtered. Each run must have its own time, and a call
+// without a leave must last as long as its run.
 func TestRuns(t *testing.T) {
 	filters := map[string]func(r *rows.Row) bool{
 		"all":          func(r *rows.Row) bool { return true },
@@ -101,8 +100,7 @@ func TestRuns(t *testing.T) {
 				}
 				some = append(some, l[i])
 			}
-			// A call without a leave may last longer where a filter hides what
-			// shows that it is over.
+			// A call without a leave may last longer if a filter hides the row that shows its end.
 			loose := func(c interval) bool { return c.note == "no leave" && name != "all" }
 			entered := make(map[interval]bool)
 			run := 0
@@ -147,8 +145,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestRunsInParts divides what filters leave of several runs: the parts of the
-// calls are together as long as the calls.
+// TestRunsInParts saves several filtered runs in parts. The parts of a call must together be as long as the call.
 func TestRunsInParts(t *testing.T) {
 	l, runs, _ := runsOf(1)
 	enters := slices.DeleteFunc(slices.Clone(l), func(r rows.Row) bool { return r.Event != rows.Enter })
@@ -185,8 +182,7 @@ func TestRunsInParts(t *testing.T) {
 	}
 }
 
-// TestRunsStart holds that the local time at 0 is that of the first run, also
-// where a filter hides it.
+// TestRunsStart checks that time 0 is the local time of the first run, even if a filter hides that run.
 func TestRunsStart(t *testing.T) {
 	l, runs, _ := runsOf(1)
 	runs, some := runs[2:], l[len(l)-100:]

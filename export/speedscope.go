@@ -10,9 +10,8 @@ import (
 	"logparser/rows"
 )
 
-// writeSpeedscope writes speedscope's file format, an evented profile for each
-// thread. A profile's events stand together, so those of all threads are kept,
-// in a temporary file where they are many, until the part ends.
+// writeSpeedscope writes the file format of speedscope, with an evented profile for each thread. The events of a profile must
+// stand together, so those of all threads are kept until the file ends. If there are many, they are kept in a temporary file.
 func writeSpeedscope(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	s := &speedscope{header: &opt.Header, spool: spool{limit: spoolMemory}}
 	defer s.spool.remove()
@@ -20,20 +19,20 @@ func writeSpeedscope(ctx context.Context, out *output, src rows.Source, opt Opti
 }
 
 const (
-	// spoolMemory is how much of the kept text stays in memory.
+	// spoolMemory is how many bytes of the kept text stay in memory.
 	spoolMemory = 8 << 20
-	// spoolChunk is how much of one stream is moved to the file at a time.
+	// spoolChunk is how many bytes of a stream are moved to the file at a time.
 	spoolChunk = 32 << 10
 )
 
-// A spool keeps the text of many streams until it is written stream by stream.
+// A spool keeps the texts of many streams until they are written one after the other.
 type spool struct {
 	streams []stream
 	file    *os.File
 	removed bool
-	// limit is how much stays in memory, roughly.
+	// limit is about how many bytes stay in memory.
 	limit int64
-	// memory is the text that the streams hold, end where the file ends.
+	// memory is the number of bytes that the streams hold in memory. end is the size of the file.
 	memory, end int64
 	err         error
 }
@@ -45,8 +44,8 @@ type stream struct {
 
 type span struct{ from, n int64 }
 
-// spill moves text to the file where there is too much: a stream's that has
-// enough of it to be worth it, or that of all of them.
+// spill moves text to the file if there is too much in memory: the text of stream i if that is large enough, or that of all
+// streams.
 func (s *spool) spill(i int) {
 	switch {
 	case s.memory >= 2*s.limit:
@@ -58,7 +57,6 @@ func (s *spool) spill(i int) {
 	}
 }
 
-// move moves a stream's text to the file.
 func (s *spool) move(st *stream) {
 	if len(st.text) == 0 || s.err != nil {
 		return
@@ -68,8 +66,7 @@ func (s *spool) move(st *stream) {
 			s.err = message.Errorf("no temporary file can be made in %s (the variable TMPDIR, on Windows TMP, names the folder): %w", os.TempDir(), plain(s.err))
 			return
 		}
-		// Where an open file can be removed, nothing is left even of a process
-		// that is killed.
+		// If the system can remove an open file, nothing is left even if the process is killed.
 		s.removed = os.Remove(s.file.Name()) == nil
 	}
 	n := int64(len(st.text))
@@ -89,7 +86,6 @@ func (s *spool) move(st *stream) {
 	}
 }
 
-// writeTo writes stream i.
 func (s *spool) writeTo(w io.Writer, i int) error {
 	if s.err != nil {
 		return s.err
@@ -105,7 +101,6 @@ func (s *spool) writeTo(w io.Writer, i int) error {
 
 func (s *spool) size() int64 { return s.memory + s.end }
 
-// reset empties all streams.
 func (s *spool) reset() {
 	s.streams = s.streams[:0]
 	s.memory, s.end = 0, 0
@@ -126,13 +121,13 @@ type speedscope struct {
 	part   int
 	begin  int64
 	spool  spool
-	// frames are the functions of this part, in order, as text; number is
-	// each function's place among them plus 1, by id.
+	// frames is the text of the functions of this file. number has the number of each in that list plus 1, by the function's
+	// id.
 	frames   []byte
 	number   []int
 	count    int
 	profiles []profile
-	// profile is each thread's place in profiles plus 1, by index.
+	// profile has the index of each thread's profile in profiles plus 1, by the thread's index.
 	profile []int
 }
 
@@ -152,7 +147,7 @@ func (s *speedscope) head(dst []byte, part int, at int64) []byte {
 
 func (s *speedscope) thread(dst []byte, t *thread) []byte { return dst }
 
-// frame returns the number of a function's frame.
+// frame returns the number of a function's frame. It adds the frame if the file does not have it yet.
 func (s *speedscope) frame(fn *function) int {
 	for len(s.number) <= fn.id {
 		s.number = append(s.number, 0)
@@ -210,12 +205,12 @@ func (s *speedscope) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return dst
 }
 
-// annotation leaves the row out: the format has nothing for it.
+// anomaly leaves the row out, because the format has nothing for it.
 func (s *speedscope) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	return dst
 }
 
-// speedscopeBegin is how a file begins.
+// speedscopeBegin is the beginning of a file, by which it is recognised.
 const speedscopeBegin = `{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"LogParser"`
 
 func (s *speedscope) tail(out *output, dst []byte) error {
@@ -257,7 +252,7 @@ func (s *speedscope) tail(out *output, dst []byte) error {
 
 func (s *speedscope) kept() int64 { return s.spool.size() + int64(len(s.frames)) }
 
-// threadName is what a thread is called where the id alone would not do.
+// threadName returns the name of a thread, with its id.
 func threadName(h *rows.Header, t rows.Track) string {
 	if name := h.StackName(t); name != "" {
 		return name
@@ -269,7 +264,7 @@ func threadName(h *rows.Header, t rows.Track) string {
 	return text
 }
 
-// fullThreadName is what a thread is called where nothing tells its process.
+// fullThreadName returns the name of a thread together with that of its process, if there are several.
 func fullThreadName(h *rows.Header, t rows.Track) string {
 	if p := h.Process(t); p != nil {
 		return "process " + p.Label + ", " + threadName(h, t)

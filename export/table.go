@@ -8,9 +8,8 @@ import (
 	"logparser/rows"
 )
 
-// WriteTable writes a table other than that of the rows as csv, by the rules of
-// the format csv. row is called for 0 to n-1 and returns the cells, which it may
-// use again.
+// WriteTable writes a table of anything but rows, by the rules of the format csv. It calls row for 0 to n-1 to get the cells,
+// and does not keep them, so that row may reuse the slice.
 func WriteTable(w io.Writer, opt Options, columns []string, n int, row func(i int) []string) error {
 	out := bufio.NewWriter(w)
 	if opt.BOM {
@@ -34,9 +33,8 @@ func WriteTable(w io.Writer, opt Options, columns []string, n int, row func(i in
 	return out.Flush()
 }
 
-// WriteObjects writes a table as a JSON object a line, by the rules of the format
-// jsonl: the columns are the keys, and empty cells are left out. Cells of the columns
-// in texts are texts, others numbers.
+// WriteObjects writes a table by the rules of the format jsonl: one JSON object a line, with the columns as keys. Empty cells
+// are left out. Cells of the columns in texts are written as strings, all others as numbers.
 func WriteObjects(w io.Writer, columns, texts []string, n int, row func(i int) []string) error {
 	out := bufio.NewWriter(w)
 	var line []byte

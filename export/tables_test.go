@@ -79,7 +79,7 @@ func (c *compact) value(kind byte) any {
 	return nil
 }
 
-// hybrid reads n values of runs and packed groups.
+// hybrid decodes n values in the RLE/bit-packing hybrid encoding.
 func hybrid(t testing.TB, b []byte, width, n int) []uint64 {
 	var values []uint64
 	bit := func(i int) uint64 { return uint64(b[i/8]>>(i%8)) & 1 }
@@ -112,7 +112,7 @@ func hybrid(t testing.TB, b []byte, width, n int) []uint64 {
 	return values[:n]
 }
 
-// deltas reads DELTA_BINARY_PACKED.
+// deltas decodes DELTA_BINARY_PACKED.
 func deltas(t testing.TB, b []byte) []int64 {
 	c := &compact{t, b}
 	block, minis, n := c.uvarint(), c.uvarint(), c.uvarint()
@@ -147,13 +147,13 @@ func deltas(t testing.TB, b []byte) []int64 {
 	return values
 }
 
-// A parquetLeaf is a column of a Parquet file: its path with dots between, and the highest levels of its values.
+// A parquetLeaf is a column of a Parquet file: its path, joined with dots, and its highest repetition and definition levels.
 type parquetLeaf struct {
 	path                 string
 	repeated, definition int
 }
 
-// parquetLeaves walks a schema, whose groups say how many elements they have.
+// parquetLeaves returns the leaves of a schema, in which each group has the number of its children.
 func parquetLeaves(t testing.TB, schema []any) (list []parquetLeaf) {
 	var walk func(in parquetLeaf, children int)
 	walk = func(in parquetLeaf, children int) {
@@ -185,13 +185,13 @@ func parquetLeaves(t testing.TB, schema []any) (list []parquetLeaf) {
 	return list
 }
 
-// listEnd and listNull stand in lists of readParquet behind each entry, and for null.
+// listEnd and listNull stand in the lists of readParquet after each entry, and for null.
 const (
 	listEnd  = "\x01"
 	listNull = "\x02"
 )
 
-// parquetDictionary reads n values of a dictionary.
+// parquetDictionary decodes the n values of a dictionary.
 func parquetDictionary(t testing.TB, name string, kind, n int64, b []byte) (dictionary []string) {
 	for range n {
 		switch kind {
@@ -238,8 +238,8 @@ func (l *parquetLeaf) appendRows(list, values []string, repeated, defined []uint
 	return list
 }
 
-// readParquet reads a file into columns of texts, "" for null, of which each
-// row group must have as many rows. A row's list is one text.
+// readParquet reads a file into columns of texts, with "" for null. It checks that all columns of a row group have the same
+// number of rows. A row's list becomes one text.
 func readParquet(t testing.TB, file []byte) (names []string, columns map[string][]string) {
 	t.Helper()
 	if string(file[:4]) != "PAR1" || string(file[len(file)-4:]) != "PAR1" {
@@ -374,7 +374,7 @@ func TestParquetReadBack(t *testing.T) {
 	})
 }
 
-// TestParquetAnything has numbers of all sizes and nulls anywhere.
+// TestParquetAnything has numbers of all sizes, and nulls at any place.
 func TestParquetAnything(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 9))

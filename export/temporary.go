@@ -12,21 +12,20 @@ import (
 	"logparser/message"
 )
 
-// unfinished are the temporary files of all saves that are under way. Its lock is
-// held while files get their names, so that no save is ended between two of them.
+// unfinished has the temporary files of all saves in progress. Its lock is held while the files of a save are renamed, so that
+// RemoveUnfinished does not stop a save between two of them.
 var unfinished struct {
 	sync.Mutex
 	files map[*os.File]bool
 }
 
-// RemoveUnfinished removes the temporary files of all saves that are under way,
-// for a process that is about to end without waiting for them. A save that is
-// giving its files their names is waited for; none goes on afterwards.
+// RemoveUnfinished removes the temporary files of all saves in progress. It is for a process that is about to end without
+// waiting for them: it waits only for a save that is renaming its files, and no save can continue afterwards.
 func RemoveUnfinished() {
-	unfinished.Lock() // for good
+	unfinished.Lock() // never unlocked: no save may continue
 	for f := range unfinished.files {
 		f.Close()
-		// Where an open file cannot be removed, a write that is under way keeps it.
+		// On Windows an open file cannot be removed, and a write in progress keeps it open for a moment.
 		for range 20 {
 			if err := os.Remove(f.Name()); err == nil || errors.Is(err, fs.ErrNotExist) {
 				break
@@ -36,8 +35,7 @@ func RemoveUnfinished() {
 	}
 }
 
-// createTemporary makes a new file that [RemoveUnfinished] knows. It is to be
-// given to renameTemporary or removeTemporary.
+// createTemporary makes a file that [RemoveUnfinished] knows. The caller must pass it to renameTemporary or removeTemporary.
 func createTemporary(dir string) (*os.File, error) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -51,8 +49,7 @@ func createTemporary(dir string) (*os.File, error) {
 	return f, err
 }
 
-// newTemporary makes a new file with the permissions that any new file
-// gets. [os.CreateTemp] would make it readable for its owner alone.
+// newTemporary makes a file with the default permissions. [os.CreateTemp] would make it readable for its owner alone.
 func newTemporary(dir string) (*os.File, error) {
 	for range 100 {
 		f, err := os.OpenFile(filepath.Join(dir, ".logparser-"+rand.Text()[:12]+".tmp"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -63,7 +60,7 @@ func newTemporary(dir string) (*os.File, error) {
 	return nil, message.New("no free name for a temporary file")
 }
 
-// renameTemporary gives a temporary file its name.
+// renameTemporary renames a temporary file to its target.
 func renameTemporary(f *os.File, target string) error {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -74,8 +71,7 @@ func renameTemporary(f *os.File, target string) error {
 	return err
 }
 
-// removeTemporary closes and removes a temporary file. Of one that was given its
-// name nothing is left to remove.
+// removeTemporary closes a temporary file, and removes it unless it was renamed.
 func removeTemporary(f *os.File) {
 	f.Close()
 	unfinished.Lock()

@@ -2,10 +2,10 @@ package export
 
 import "encoding/binary"
 
-// A thrift makes structures of Thrift's compact protocol.
+// A thrift encodes structures in the compact protocol of Thrift.
 type thrift struct {
 	b []byte
-	// last are the ids of the last fields of the structures that are open.
+	// last has, for each open structure, the id of its last field.
 	last []int
 }
 
@@ -62,7 +62,6 @@ func (t *thrift) list(id int, kind byte, n int) {
 	t.b = binary.AppendUvarint(t.b, uint64(n))
 }
 
-// empty appends a field that is an empty structure.
 func (t *thrift) empty(id int) {
 	t.field(id, thriftStruct)
 	t.b = append(t.b, 0)

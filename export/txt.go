@@ -13,8 +13,8 @@ import (
 	"logparser/rows"
 )
 
-// Widths of the columns of a text file, in character cells. What is longer
-// moves the rest of its line to the right; nothing is cut.
+// Widths of the columns of a text file, in character cells. Longer cells are not cut; they shift the rest of their line to the
+// right.
 const (
 	threadWidth   = 10
 	durationWidth = 11
@@ -25,13 +25,11 @@ const (
 	elapsedWidth  = 12
 
 	indentWidth = 2
-	// maxIndent is the deepest indentation in calls. Deeper ones are written
-	// there with their depth.
+	// maxIndent is the largest depth that is indented. A deeper call has this indentation, and its depth as a number.
 	maxIndent = 20
 )
 
-// writeTXT writes a table for reading: first what the rows were made from,
-// then a line a row.
+// writeTXT writes a table for people: the inputs of the log first, then one line for each row.
 func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	if len(opt.Columns) > 0 {
 		return writeChosenTXT(ctx, out, src, opt)
@@ -58,7 +56,7 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 	})
 }
 
-// hasWall reports whether rows that are not there yet will have the time of a clock.
+// hasWall reports whether rows that do not exist yet will have a local time.
 func (o *Options) hasWall() bool {
 	if o.Runs == nil {
 		return false
@@ -67,8 +65,7 @@ func (o *Options) hasWall() bool {
 	return len(runs) > 0 && runs[len(runs)-1].HasWall
 }
 
-// appendHeader appends the inputs and a table of the modules, each followed by
-// an empty line.
+// appendHeader appends the inputs and a table of the modules, each followed by an empty line.
 func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 	line := func(name, value string) {
 		if value != "" {
@@ -116,7 +113,7 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 	for _, cells := range table {
 		start := len(dst)
 		for i, s := range cells {
-			if i < 2 { // numbers to the right
+			if i < 2 { // numbers are aligned to the right
 				dst = append(appendBlanks(dst, widths[i]-len(s)), s...)
 			} else {
 				dst = appendPadded(dst, s, widths[i])
@@ -128,45 +125,42 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 	return append(dst, end...)
 }
 
-// txtLines makes lines of rows. It keeps what rows have in common with those
-// before them: the beginning of a line but for the last digits, durations, and
-// the names of an address.
+// txtLines makes the lines of rows. It caches what rows share with those before them: the beginning of a line without its last
+// digits, durations, and the names of an address.
 type txtLines struct {
 	digits                int
 	end                   string
 	indexWidth, timeWidth int
-	processWidth          int // 0 where there is one process
+	processWidth          int // 0 if there is only one process
 	clock                 rows.Clock
 	head                  txtHead
 	threads               [16]txtThread
-	durations             [1 << callBits]durationText // as columns
+	durations             [1 << callBits]durationText // padded to the width of the column
 	recent                places[txtCells]
 	brief                 txtBrief
 }
 
-// wide is the size of places for texts that are copied whole: that takes a few
-// instructions, copying as much as there is a call.
+// wide is the size of buffers for texts that are copied as a whole, whatever their length. Copying a fixed number of bytes
+// takes a few instructions; copying only the text takes a call.
 const wide = 64
 
-// A txtHead is the beginning of a line, the index and the time.
+// A txtHead is the cached beginning of a line: the index and the time.
 type txtHead struct {
-	// ok says that the rest of it applies.
+	// ok says that the other fields are valid.
 	ok      bool
 	hasWall bool
-	// high is the index without its lowDigits.
+	// high is the index without its last four digits (lowDigits).
 	high   int64
 	second int64
-	// low is where these digits are in the text, and fraction where the
-	// decimals of the time are.
+	// low is the offset of these digits in the text, and fraction that of the decimals of the time.
 	low, fraction int
 	n             int
 	text          [wide]byte
 }
 
-// A txtThread is what lines of a thread have behind the time: the process where there
-// are several, and the thread.
+// A txtThread is the cached text between time and duration: the process, if there are several, and the thread.
 type txtThread struct {
-	// n is 0 where nothing is kept.
+	// n is the length of text, 0 if nothing is cached.
 	n       int
 	thread  uint32
 	stack   uint32
@@ -176,20 +170,19 @@ type txtThread struct {
 
 type txtCells struct {
 	names rowNames
-	// short says that there is something in the columns after the call, and
-	// that name has all of function, which is ASCII, and tail those columns
-	// with the end of the line. Blanks follow in both.
+	// short says that name and tail are valid: name has the whole function's name, which is ASCII, and tail the columns after
+	// the call with the end of the line. Both are padded with blanks.
 	short      bool
 	name, tail [wide]byte
 	tailLen    int
-	// function is the visible name and width its width; rest are the padded
-	// columns after the call.
+	// function is the visible name, and width its width. rest has the columns after the call, padded.
 	function string
 	width    int
 	rest     string
 }
 
-// setWidths sets the widths that differ from file to file, by its last index and whether its times are those of a clock.
+// setWidths sets the widths that depend on the log. last is the index of the last row, and hasWall says that rows have local
+// times.
 func (t *txtLines) setWidths(h *rows.Header, last int64, hasWall bool) {
 	t.indexWidth = max(minIndexWidth, len(strconv.FormatInt(last, 10)))
 	t.timeWidth = elapsedWidth
@@ -221,16 +214,15 @@ func (t *txtLines) titles(dst []byte) []byte {
 	return append(dst, t.end...)
 }
 
-// txtRoom is what the pieces of a line take at most, with what is copied
-// behind them.
+// txtRoom is how many bytes the pieces of a line may write, with those that are copied beyond its end.
 const txtRoom = 5 * wide
 
-// arrows are in the place of events.
+// arrows stand for events.
 var arrows = [...][4]byte{rows.Enter: {'-', '>', ' '}, rows.Leave: {'<', '-', ' '}, rows.Unknown: {'?', '?', ' '}}
 
 const arrowWidth = 3
 
-// indentation is the deepest.
+// indentation is the largest indentation.
 var indentation = [maxIndent * indentWidth]byte([]byte(blanks[:maxIndent*indentWidth]))
 
 func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
@@ -320,8 +312,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	return append(dst, t.end...)
 }
 
-// appendHead appends the index and the time, and keeps them where the next row's can be
-// made of them.
+// appendHead appends the index and the time. It caches them if the text is suitable.
 func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	start := len(dst)
 	var number [24]byte
@@ -348,7 +339,7 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	return dst
 }
 
-// appendThread appends the process and the thread, and keeps them in th where they have room.
+// appendThread appends the process and the thread, and caches them in th if they fit.
 func (t *txtLines) appendThread(dst []byte, r *rows.Row, th *txtThread) []byte {
 	start := len(dst)
 	var number [24]byte
@@ -363,8 +354,7 @@ func (t *txtLines) appendThread(dst []byte, r *rows.Row, th *txtThread) []byte {
 	return dst
 }
 
-// appendRight appends a column that is aligned to the right, and what separates it from
-// the next.
+// appendRight appends a column that is aligned to the right, and the two blanks between columns.
 func appendRight(dst, text []byte, width int) []byte {
 	return append(append(appendBlanks(dst, width-len(text)), text...), "  "...)
 }
@@ -428,12 +418,12 @@ func appendBlanks(dst []byte, n int) []byte {
 	return dst
 }
 
-// appendPadded appends s and blanks up to the width.
+// appendPadded appends s, padded with blanks to a width.
 func appendPadded(dst []byte, s string, width int) []byte {
 	return appendBlanks(append(dst, s...), width-cellWidth(s))
 }
 
-// trimBlanks cuts the blanks at the end, but not before start.
+// trimBlanks removes blanks at the end of dst, but nothing before start.
 func trimBlanks(dst []byte, start int) []byte {
 	for len(dst) > start && dst[len(dst)-1] == ' ' {
 		dst = dst[:len(dst)-1]
@@ -441,8 +431,7 @@ func trimBlanks(dst []byte, start int) []byte {
 	return dst
 }
 
-// cellWidth returns how many character cells a terminal or an editor with a
-// fixed font needs for s.
+// cellWidth returns how many character cells s takes in a fixed-width font.
 func cellWidth(s string) int {
 	n := 0
 	for _, r := range s {

@@ -3,15 +3,15 @@ package export
 import "logparser/rows"
 
 const (
-	// briefName and briefTail are the room for a name and for what is behind the call. With what is
-	// told of them each takes one line of the processor's cache.
+	// briefName and briefTail are the sizes of buffers for a name and for the columns after the call. With its other fields,
+	// each takes one cache line of 64 bytes.
 	briefName = 48
 	briefTail = 64
-	// briefThread is the room for a thread with what separates it from the duration.
+	// briefThread is the size of the buffer for a thread and the blanks after it.
 	briefThread = 16
 )
 
-// A txtBrief is what lines of rows in brief have in common.
+// A txtBrief caches what the lines of brief rows share.
 type txtBrief struct {
 	head    briefHead
 	threads [16]txtBriefThread
@@ -21,24 +21,24 @@ type txtBrief struct {
 
 type txtBriefThread struct {
 	strand *rows.Strand
-	n      int // 0 where there is too much of it
+	n      int // bytes; 0 if the text is too long
 	text   [briefThread]byte
 }
 
 type txtBriefCells struct {
 	place *rows.Place
-	// width is that of the name, more than a line has where there is no room for it here.
+	// width is the width of the name. It exceeds callWidth if the name or the columns after it do not fit.
 	width   int32
 	tailLen int32
 	name    [briefName]byte
 	tail    [briefTail]byte
 }
 
-// appendBriefs appends the lines of rows.
+// appendBriefs appends the lines of brief rows.
 func (t *txtLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
 	b := &t.brief
 	h := &b.head
-	h.n = 0 // it may be another run
+	h.n = 0 // the rows may belong to another run
 	for i := range list.List {
 		r := &list.List[i]
 		if r.Whole > 0 {

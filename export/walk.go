@@ -8,57 +8,53 @@ import (
 	"logparser/rows"
 )
 
-// A function is what calls of formats of calls belong to: a name in a module
-// and a source file.
+// A function is what formats of calls show of a function: its name, module and source file.
 type function struct {
 	// id counts from 1 in the order of appearance.
 	id                   int
 	name, module, source string
-	// line is where its first row lies.
+	// line is the source line of the first of its rows.
 	line int
 }
 
 type functionKey struct{ name, module, source string }
 
-// A call is one that is open.
+// A call is an open call.
 type call struct {
 	fn *function
-	// start is when it was entered, in the walk's time.
+	// start is the time of its enter on the walk's time axis, or where the current file begins if that is later.
 	start int64
-	// end is when it is over by its duration, which parts do not change; noEnd
-	// where that is not known.
+	// end is the time of its enter plus its duration; a new file does not change it. It is noEnd if the duration is not known.
 	end int64
-	// The rest of what is needed of its enter's row.
+	// The other fields that are needed from the row of its enter.
 	index    int64
 	duration int64
-	// unclosed says that the call has no leave, wherever it ended.
+	// unclosed says that the call has no leave, although its duration may be known.
 	unclosed bool
 	address  uint64
 	note     string
 	values   *rows.CallValues // nil for none
 	depth    int
 	line     int
-	// inner and calls are for formats that sum: the time of the calls that
-	// it made so far, and the number of those below it. node is where a tree
-	// of calls has it.
+	// inner and calls are for formats that compute sums: the time in the calls that it has made so far, and their number
+	// together with the calls below them. node is the call's node in a tree of stacks.
 	inner, calls int64
 	node         uint32
-	// row is where the enter is in the current batch, as long as fn and what
-	// else comes from it are not set.
+	// row is the index of the enter in the current batch. It is valid while fn is nil; then the fields that come from the row
+	// are not set either.
 	row int32
 }
 
-// A thread has its own stack. A stack of a coroutine is one of its own, too; see
-// [rows.Track].
+// A thread is a stack of calls: that of a thread, or that of a coroutine; see [rows.Track].
 type thread struct {
 	track rows.Track
 	// index counts from 0 in the order of appearance.
 	index int
-	// last is the time of what was written last. Times never go back.
+	// last is the time of the last event that was written. Times never go back.
 	last  int64
 	stack []call
-	// pending says that calls may be on the stack whose fn is not set, and
-	// active that the thread has had calls in the current run.
+	// pending says that the stack may have calls whose fn is not set. active says that the thread has had calls in the current
+	// run.
 	pending, active bool
 }
 
@@ -66,52 +62,48 @@ type thread struct {
 type ending uint8
 
 const (
-	left   ending = iota // by a leave among the rows
+	left   ending = iota // a leave among the rows ended it
 	hidden               // its leave is not among the rows, but its duration is known
-	cut                  // without a leave
-	atEnd                // with its run
-	parted               // with the part of the file; it goes on in the next
+	cut                  // it has no leave
+	atEnd                // its run ended
+	parted               // the file ended; the call continues in the next file
 )
 
-// A callWriter makes the text of calls. Its methods append to dst, or keep what
-// they are told until tail. Times are nanoseconds from the beginning of the
-// log.
+// A callWriter writes a format of calls. Its methods append text to dst and return it, or keep what they need until tail. Times
+// are nanoseconds from the beginning of the log. part counts the files of a save from 0.
 type callWriter interface {
-	// head begins a part; at is the time where it begins. Nothing is open.
+	// head begins a file at time at. No call is open then; calls that continue from the file before are entered again.
 	head(dst []byte, part int, at int64) []byte
-	// thread is told a thread before its first call of a part.
+	// thread is called for each thread before its first call in a file.
 	thread(dst []byte, t *thread) []byte
-	// enter is told a call that is now the top of the thread's stack; again
-	// says that it was in the part before, too.
+	// enter is called when a call was pushed on the thread's stack. again says that the call continues from the file before.
 	enter(dst []byte, t *thread, again bool) []byte
-	// leave is told that the top of the stack ends. It is still there.
+	// leave is called when the call at the top of the stack ends, before it is popped.
 	leave(dst []byte, t *thread, at int64, how ending) []byte
-	// annotation is told a row that neither begins nor ends a call: a leave whose
-	// enter is not among the rows, a damaged record, a call too deep to be
-	// followed.
+	// anomaly is called for a row that neither begins nor ends a call: a leave whose enter is not among the rows, a damaged
+	// record, or an enter when maxOpen calls are open.
 	anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte
-	// tail ends a part and writes what was kept.
+	// tail ends a file and writes what was kept.
 	tail(out *output, dst []byte) error
-	// kept returns the bytes that tail is going to write at least.
+	// kept returns how many bytes tail will write at least.
 	kept() int64
 }
 
 const (
-	// maxTime keeps sums of times from overflowing.
+	// maxTime bounds times, so that sums of times do not overflow.
 	maxTime = math.MaxInt64 / 4
 	// noEnd is later than all times.
 	noEnd = math.MaxInt64
-	// maxOpen is how many calls can be open at once in all threads.
+	// maxOpen is how many calls can be open at a time in all threads together.
 	maxOpen = 1 << 20
-	// flushBytes is how much text is gathered before it is written.
+	// flushBytes is how many bytes of text are collected before they are written.
 	flushBytes = 256 << 10
 )
 
-// A walk goes over rows with a stack for each thread and tells a callWriter
-// calls that nest and times that do not go back, whatever the rows are: a call
-// without its leave among them ends, by its duration if that is known, when
-// the thread shows that it is over, or with its run. No more than maxOpen are
-// open at once; those beyond are annotations.
+// A walk turns rows into calls for a callWriter. It follows the stack of each thread. It guarantees that calls nest and times
+// never go back, whatever the rows are. A call whose leave is not among the rows ends after its duration if that is known, or
+// when a later row of the thread shows that it is over, or with its run. At most maxOpen calls are open at a time; the enters
+// of further calls are anomalies.
 type walk struct {
 	out *output
 	to  callWriter
@@ -124,31 +116,30 @@ type walk struct {
 		names rowNames
 		fn    *function
 	}
-	// told says which threads were told in this part, by index.
+	// told says, by index, which threads the current file has.
 	told []bool
 
-	// runs are those that the rows are of, run is the current one, and nextRun
-	// the Index of the first row behind it.
+	// runs are the runs of the rows, run is the current one, and nextRun is the Index of the first row after it.
 	runs    []placedRun
 	run     int
 	nextRun int64
 	// max is the latest time so far.
 	max int64
-	// open counts the calls that are open.
+	// open is the number of open calls.
 	open int
-	// ends are what findEnds found last.
+	// ends is the last result of findEnds.
 	ends []int64
-	// lastRow is the number of the row that was read last.
+	// lastRow is the number of rows before the current batch, for error messages.
 	lastRow int64
-	// pending and active are the threads that are.
+	// pending and active are the threads with these flags set.
 	pending, active []*thread
-	// annotations are those still to come, the first at nextAnnotation, which is later
-	// than all times where there is none.
+	// annotations are the annotations that were not written yet. nextAnnotation is the time of the first of them, or later than
+	// all times if there is none.
 	annotations    annotationQueue
 	nextAnnotation int64
 }
 
-// writeCalls writes the calls of the rows of src.
+// writeCalls writes the rows of src as calls.
 func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, to callWriter) error {
 	n := src.Len()
 	runs := placeRuns(opt.runs())
@@ -185,7 +176,7 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	return to.tail(out, w.buf)
 }
 
-// flush writes what is gathered, if it is as much as least.
+// flush writes the collected text if it has at least least bytes.
 func (w *walk) flush(least int) error {
 	if len(w.buf) < least {
 		return nil
@@ -202,7 +193,7 @@ func (w *walk) write(text []byte) error {
 	return nil
 }
 
-// add takes the next row.
+// add processes the next row.
 func (w *walk) add(r *rows.Row) error {
 	if r.Index >= w.nextRun {
 		w.endRun()
@@ -211,7 +202,7 @@ func (w *walk) add(r *rows.Row) error {
 	}
 	t := w.thread(r.Track())
 	if r.Event == rows.Unknown {
-		// Neither its time nor its depth can be relied on.
+		// The record is damaged: its time and depth are not reliable.
 		w.tell(t)
 		w.buf = w.to.anomaly(w.buf, t, t.last, w.function(r), r)
 		w.out.rows++
@@ -239,11 +230,11 @@ func (w *walk) add(r *rows.Row) error {
 	return w.part()
 }
 
-// enters puts a call on its thread's stack, if there is room for it.
+// enters pushes a call on its thread's stack. It returns false if maxOpen calls are open.
 func (w *walk) enters(t *thread, r *rows.Row, at int64) bool {
 	w.endTo(t, r.Depth, at)
-	// Where callers are not among the rows, depth does not tell whether the
-	// top is one of them.
+	// If callers are not among the rows, the depth alone does not tell whether the call at the top is still open. It is not if
+	// its duration is over.
 	for n := len(t.stack); n > 0; n-- {
 		c := &t.stack[n-1]
 		if c.depth+1 >= r.Depth || c.end >= at {
@@ -272,9 +263,8 @@ func (w *walk) pop(t *thread) {
 	w.open--
 }
 
-// leaves reports whether a leave belongs to the top of its thread's stack, off
-// which it takes what must have ended before. Pairs have depth and duration in
-// common.
+// leaves reports whether a leave ends the call at the top of its thread's stack. Before, it ends the calls that must be over by
+// then. Enter and leave of a call have the same depth and duration.
 func (w *walk) leaves(t *thread, r *rows.Row, at int64) bool {
 	if r.Duration < 0 {
 		return false
@@ -291,7 +281,7 @@ func (w *walk) leaves(t *thread, r *rows.Row, at int64) bool {
 	return true
 }
 
-// endOf returns when a call is over.
+// endOf returns the time at which a call is over, by its duration.
 func endOf(start, duration int64) int64 {
 	if duration < 0 {
 		return noEnd
@@ -299,7 +289,7 @@ func endOf(start, duration int64) int64 {
 	return start + min(duration, maxTime)
 }
 
-// endTo ends the calls of a thread from a depth on that are over at a time.
+// endTo ends the calls of a thread at depth or deeper, at time at or before.
 func (w *walk) endTo(t *thread, depth int, at int64) {
 	from := len(t.stack)
 	for from > 0 && t.stack[from-1].depth >= depth {
@@ -311,8 +301,7 @@ func (w *walk) endTo(t *thread, depth int, at int64) {
 	}
 }
 
-// endRun ends all calls of all threads: what has no leave lasts as long as its
-// run.
+// endRun ends all open calls. A call without a leave lasts as long as its run.
 func (w *walk) endRun() {
 	at := w.runs[w.run].end
 	if at == unknownEnd {
@@ -326,9 +315,8 @@ func (w *walk) endRun() {
 	w.active = w.active[:0]
 }
 
-// findEnds works out when calls end, of which each made the next: at a time, or
-// before, by their durations, or with what they are in. With a limit they end
-// not after that.
+// findEnds computes when nested calls end, outermost first, and stores the times in w.ends. A call ends by its duration, or at
+// time at if that is not known, but never after its caller and never after limit.
 func (w *walk) findEnds(stack []call, at, limit int64) {
 	w.ends = w.ends[:0]
 	for i := range stack {
@@ -341,8 +329,8 @@ func (w *walk) findEnds(stack []call, at, limit int64) {
 	}
 }
 
-// end ends the calls of a thread's stack from one on when findEnds says. How is
-// for those whose duration is not known.
+// end ends the calls of a thread's stack from index from on, at the times in w.ends. how applies to calls whose duration is not
+// known or which have no leave.
 func (w *walk) end(t *thread, from int, how ending) {
 	for n := len(t.stack) - 1; n >= from; n-- {
 		as := hidden
@@ -357,8 +345,7 @@ func (w *walk) end(t *thread, from int, how ending) {
 	}
 }
 
-// part begins another file if the current one is full. What is open is ended
-// there and begun again.
+// part begins the next file if the current one is full. Open calls are ended in the old file and entered again in the new one.
 func (w *walk) part() error {
 	if w.out.open == nil || !w.out.full(1, int64(len(w.buf))+w.to.kept()) {
 		return nil
@@ -397,13 +384,12 @@ func (w *walk) part() error {
 		}
 		t.stack = stack
 	}
-	// What had to be repeated does not count, so that each part has rows of
-	// its own.
+	// Repeated calls do not count towards the limit, so that each file has room for rows of its own.
 	w.out.bytes -= int64(len(w.buf)) + w.to.kept()
 	return nil
 }
 
-// tell has the writer know a thread.
+// tell calls the writer's thread method if the current file does not have the thread yet.
 func (w *walk) tell(t *thread) {
 	if !w.told[t.index] {
 		w.told[t.index] = true
@@ -425,7 +411,7 @@ func (w *walk) thread(track rows.Track) *thread {
 	return t
 }
 
-// function returns the function that a row belongs to.
+// function returns the function of a row.
 func (w *walk) function(r *rows.Row) *function {
 	k := &w.known[recentIndex(r.Address)]
 	if k.fn == nil || !k.names.are(r) {

@@ -1,13 +1,11 @@
-// Package core reads ELF core files: those that Linux writes of a dying process and
-// that debuggers write of a living one, of x86-64, x86 and arm64.
+// Package core reads ELF core files of x86-64, x86 and arm64: those that Linux writes of a dying process, and those that
+// debuggers write of a running one.
 //
-// A core file is an ELF file without sections. Its PT_NOTE segments say what the threads
-// did: NT_PRSTATUS has the registers of each, the one that died first; NT_PRPSINFO the
-// program's name; NT_SIGINFO the signal; NT_AUXV where the kernel's own image lies; NT_FILE
-// which files were mapped. PT_LOAD segments are the memory. What can be read from
-// a mapped file is mostly left out, but the page with an image's ELF header is there: its
-// build-id is read from it. Where there is no NT_FILE (emulators leave it
-// out) the dynamic linker's list of images is followed in the memory.
+// A core file is an ELF file without sections. Its PT_NOTE segments describe the threads: NT_PRSTATUS has the registers of a
+// thread, beginning with the one that died; NT_PRPSINFO has the program's name; NT_SIGINFO the signal; NT_AUXV the address of
+// the kernel's own image; NT_FILE the mapped files. The PT_LOAD segments are the memory. Parts that a mapped file contains are
+// mostly left out, except the page with the ELF header of an image, from which its build-id is read. If NT_FILE is missing
+// (emulators leave it out), the modules come from the dynamic linker's list of images in memory.
 package core
 
 import (
@@ -20,22 +18,21 @@ import (
 	"logparser/symbols/unwind"
 )
 
-// ErrFormat says that a file is no core file of a machine that can be unwound.
+// ErrFormat says that a file is no core file of a supported machine.
 var ErrFormat = message.New("not an ELF core file of x86-64, x86 or arm64")
 
 // Limits of a core file.
 const (
-	// maxSegments bounds the program headers. The kernel's limit on mappings is 65,530
-	// unless it is raised.
+	// maxSegments bounds the program headers. The kernel allows 65,530 mappings unless its limit is raised.
 	maxSegments = 1 << 20
-	// maxNotes bounds the bytes of all notes together: a thread has some 4 KiB.
+	// maxNotes bounds the size of all notes together, in bytes. A thread takes about 4 KiB.
 	maxNotes = 128 << 20
-	// maxThreads and maxFiles bound what is kept.
+	// maxThreads and maxFiles bound the threads and mapped files that are kept.
 	maxThreads = 1 << 17
 	maxFiles   = 1 << 17
 )
 
-// Detect reports whether a file that begins with these bytes may be a core file.
+// Detect reports whether a file that begins with head may be a core file.
 func Detect(head []byte) bool {
 	return len(head) >= 20 && string(head[:4]) == elf.ELFMAG && head[elf.EI_DATA] == byte(elf.ELFDATA2LSB) &&
 		elf.Type(binary.LittleEndian.Uint16(head[16:])) == elf.ET_CORE
@@ -60,8 +57,8 @@ type segment struct {
 
 var order = binary.LittleEndian
 
-// Read reads a core file of a size in bytes. The process reads the file as long as it is
-// used; closing the process does not close it.
+// Read reads a core file of size bytes. The process keeps reading file while it is used. Closing the process does not close
+// file.
 func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
 	var head [64]byte
 	if n, err := file.ReadAt(head[:], 0); n < 52 {
@@ -151,7 +148,7 @@ func (r *reader) segments(head []byte) (list []segment, err error) {
 	return list, nil
 }
 
-// memory takes the segments of memory.
+// memory makes the memory of the segments.
 func (r *reader) memory(segments []segment) {
 	var ranges []crash.Range
 	for _, s := range segments {
@@ -174,7 +171,7 @@ func (r *reader) memory(segments []segment) {
 func (r *reader) arrange() {
 	threads := r.p.Threads
 	if r.signals > 0 {
-		// The kernel and debuggers write the thread that got the signal first.
+		// The kernel and debuggers write first the thread that received the signal.
 		threads[0].Crashed = true
 		r.p.Cause.Refine(r.p)
 	}

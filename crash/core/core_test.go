@@ -9,8 +9,8 @@ import (
 	"logparser/symbols/unwind"
 )
 
-// testCore makes a core file of x86-64: two threads, one mapped file, memory with its ELF header
-// and a piece of stack.
+// testCore makes a core file of x86-64 with two threads, one mapped file, memory with the file's ELF header, and a part of a
+// stack.
 func testCore() []byte {
 	le := binary.LittleEndian
 	note := func(kind uint32, desc []byte) []byte {
@@ -112,8 +112,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestCut reads every beginning of a file: threads that are there are found, and what is missing
-// is said.
+// TestCut reads a file cut at each length. Threads that it still has must be found, and notes must tell what is missing.
 func TestCut(t *testing.T) {
 	whole := testCore()
 	for n := range len(whole) {
@@ -127,7 +126,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestHostileCounts has numbers that the file cannot hold.
+// TestHostileCounts has counts that exceed the file.
 func TestHostileCounts(t *testing.T) {
 	le := binary.LittleEndian
 	for name, damage := range map[string]func(b []byte){

@@ -8,7 +8,7 @@ import (
 	"logparser/modules"
 )
 
-// Entries of the auxiliary vector, and of the dynamic section.
+// Entries of the auxiliary vector and of the dynamic section.
 const (
 	auxPhdr       = 3
 	auxPhent      = 4
@@ -23,14 +23,13 @@ const (
 	page          = 4096
 )
 
-// A header is what the ELF header of an image in memory says.
+// A header is the content of an image's ELF header in memory.
 type header struct {
 	segments []segment
-	lowest   uint64 // the first mapped page, as the image is linked
+	lowest   uint64 // address of the first mapped page, as the image was linked
 	span     uint64 // bytes from there on
 }
 
-// findModules makes the list of modules.
 func (r *reader) findModules() {
 	if len(r.files) > 0 {
 		r.fromFiles()
@@ -45,8 +44,8 @@ func (r *reader) findModules() {
 	slices.SortStableFunc(r.p.Modules, func(a, b modules.Module) int { return cmp.Compare(a.Base, b.Base) })
 }
 
-// fromFiles makes modules of the mapped files: an image begins where the beginning of a
-// file is mapped, and has all mappings of that file within its span.
+// fromFiles makes modules of the mapped files. An image begins where the beginning of a file is mapped. All mappings of that
+// file within the image's span belong to it.
 func (r *reader) fromFiles() {
 	slices.SortStableFunc(r.files, func(a, b mappedFile) int { return cmp.Compare(a.start, b.start) })
 	for i := 0; i < len(r.files); {
@@ -67,7 +66,7 @@ func (r *reader) fromFiles() {
 		case ok:
 			r.add(f.start, h, f.path)
 		case code:
-			// The header was not saved; what is mapped as code is an image.
+			// The header was not saved. A file that is mapped as code is an image.
 			r.p.Modules = append(r.p.Modules, r.module(f.start, end-f.start, f.path))
 		}
 	}
@@ -103,7 +102,7 @@ func (r *reader) header(base uint64) (h header, ok bool) {
 	return r.programs(base+at, entry, count)
 }
 
-// programs reads program headers in memory.
+// programs reads program headers from memory.
 func (r *reader) programs(at, entry, count uint64) (h header, ok bool) {
 	least := uint64(32)
 	if r.wide {
@@ -137,7 +136,7 @@ func (r *reader) programs(at, entry, count uint64) (h header, ok bool) {
 	return h, true
 }
 
-// buildID reads the build-id of an image in memory, "" where it was not saved.
+// buildID reads the build-id of an image from memory. It returns "" if it was not saved.
 func (r *reader) buildID(base uint64, h *header) string {
 	for _, s := range h.segments {
 		if elf.ProgType(s.kind) != elf.PT_NOTE {
@@ -162,8 +161,7 @@ func (r *reader) buildID(base uint64, h *header) string {
 	return ""
 }
 
-// fromLinker makes modules of the program's own headers and of the list that
-// its dynamic linker keeps for debuggers.
+// fromLinker makes modules of the program's own headers, and of the list that its dynamic linker keeps for debuggers.
 func (r *reader) fromLinker() {
 	at := r.auxv[auxPhdr]
 	h, ok := r.programs(at, r.auxv[auxPhent], r.auxv[auxPhnum])
@@ -171,7 +169,7 @@ func (r *reader) fromLinker() {
 		r.fromHeaders(at)
 		return
 	}
-	// The program headers lie in the image themselves.
+	// The image contains its own program headers.
 	base := at &^ (page - 1)
 	bias, dynamic := base-h.lowest, uint64(0)
 	for _, s := range h.segments {
@@ -189,7 +187,7 @@ func (r *reader) fromLinker() {
 	}
 }
 
-// programName returns the path of the program, as the kernel was given it.
+// programName returns the path of the program as it was passed to the kernel.
 func (r *reader) programName() string {
 	if name := r.p.Memory.String(r.auxv[auxExecName], maxPath); name != "" {
 		return name
@@ -197,8 +195,8 @@ func (r *reader) programName() string {
 	return r.p.Program
 }
 
-// fromHeaders makes a module of the program where its headers were not saved: it begins with
-// the page that has them, and ends where memory has a gap.
+// fromHeaders makes a module of the program if its headers were not saved. The module begins with the page of its program
+// headers and ends at the next gap of the memory.
 func (r *reader) fromHeaders(at uint64) {
 	const gap = 64 << 10
 	base := at &^ (page - 1)
@@ -213,8 +211,7 @@ func (r *reader) fromHeaders(at uint64) {
 	}
 }
 
-// debugStruct returns where a program's dynamic section says that the linker's list is
-// (DT_DEBUG).
+// debugStruct returns the address of the dynamic linker's list from the program's dynamic section (DT_DEBUG).
 func (r *reader) debugStruct(dynamic uint64) uint64 {
 	size := uint64(r.word())
 	b := make([]byte, 2*size)
@@ -229,8 +226,7 @@ func (r *reader) debugStruct(dynamic uint64) uint64 {
 	return 0
 }
 
-// linked follows struct r_debug and its list of struct link_map, whose first entry is the
-// program.
+// linked follows struct r_debug and its list of struct link_map. The first entry of the list is the program.
 func (r *reader) linked(debug uint64) {
 	size := uint64(r.word())
 	b := make([]byte, 5*size)
@@ -242,7 +238,7 @@ func (r *reader) linked(debug uint64) {
 		if r.p.Memory.ReadMemory(b, at) != nil {
 			return
 		}
-		// The bias is the base where an image is linked to 0.
+		// The bias equals the base if the image is linked to 0.
 		base, name := r.number(b), r.p.Memory.String(r.number(b[size:]), maxPath)
 		if h, ok := r.header(base); ok && i > 0 && base != r.auxv[auxSysinfo] {
 			r.add(base, h, name)

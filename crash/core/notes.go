@@ -17,7 +17,7 @@ const (
 	noteFile    = 0x46494c45
 )
 
-// notes reads the notes of a segment. A note that is cut ends it.
+// notes reads the notes of a segment, up to one that is cut off.
 func (r *reader) notes(s segment) {
 	if s.offset > uint64(r.size) {
 		r.p.Note("notes at offset %#x are outside the file (%d bytes)", s.offset, r.size)
@@ -62,10 +62,9 @@ func (r *reader) note(kind uint32, b []byte) {
 	}
 }
 
-// word returns the size of a long.
+// word returns the size of a long in bytes.
 func (r *reader) word() int { return r.p.Machine.PointerSize() }
 
-// number reads a long.
 func (r *reader) number(b []byte) uint64 {
 	if r.wide {
 		return order.Uint64(b)
@@ -73,8 +72,8 @@ func (r *reader) number(b []byte) uint64 {
 	return uint64(order.Uint32(b))
 }
 
-// Registers in the order of struct user_regs_struct, by their numbers in package unwind; -1
-// for those that are not followed.
+// The order of registers in struct user_regs_struct, by their numbers in package unwind. -1 stands for registers that are not
+// used.
 var (
 	amd64Order = []int{15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5, -1, 16, -1, -1, 7}
 	x86Order   = []int{3, 1, 2, 6, 7, 5, 0, -1, -1, -1, -1, -1, 8, -1, -1, 4}

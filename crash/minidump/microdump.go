@@ -16,7 +16,7 @@ import (
 	"logparser/symbols/unwind"
 )
 
-// A microdump is the text that Breakpad writes to a log where a file cannot be sent: registers, the
+// A microdump is text that Breakpad writes to a log if it cannot send a file: registers, the
 // stack of the crashed thread and the modules, each line behind the log's own prefix.
 //
 //	W/google-breakpad( 3728): -----BEGIN BREAKPAD MICRODUMP-----
@@ -34,22 +34,21 @@ const (
 
 // Limits of a text with microdumps.
 const (
-	maxText  = 256 << 20 // bytes that are looked at
-	maxLine  = 64 << 10  // bytes; longer ones are passed over
+	maxText  = 256 << 20 // bytes that are read
+	maxLine  = 64 << 10  // bytes; longer lines are skipped
 	maxStack = 16 << 20  // bytes
 )
 
-// ErrNoMicrodump says that a text has no whole microdump.
+// ErrNoMicrodump says that a text has no complete microdump.
 var ErrNoMicrodump = message.New("no Breakpad microdump")
 
-// DetectMicrodump reports whether a text that begins with these bytes has a microdump soon. One may
-// begin anywhere in a log: [ReadMicrodump] finds it.
+// DetectMicrodump reports whether a text that begins with head has a microdump near its beginning. A log may have one anywhere,
+// which [ReadMicrodump] finds.
 func DetectMicrodump(head []byte) bool {
 	return bytes.Contains(head, []byte(MicrodumpBegin)) || bytes.Contains(head, []byte(breakpadTag+"("))
 }
 
-// ReadMicrodump reads the last whole microdump in a text of a size in bytes. The process does not
-// need the file any more.
+// ReadMicrodump reads the last complete microdump in a text of size bytes. The process does not use file afterwards.
 func ReadMicrodump(file io.ReaderAt, size int64) (*crash.Process, error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(file, 0, min(size, maxText)), maxLine)
 	var open *Microdump
@@ -92,22 +91,21 @@ func ReadMicrodump(file io.ReaderAt, size int64) (*crash.Process, error) {
 	return last, nil
 }
 
-// A Microdump takes the lines of one microdump, for [Microdump.Process]. It is not safe for
-// concurrent use.
+// A Microdump collects the lines of one microdump. It is not safe for concurrent use.
 type Microdump struct {
 	p       *crash.Process
 	context []byte
 	stack   []byte
 	ranges  []crash.Range
-	arm     bool // the 32-bit processor, whose stacks are not unwound
+	arm     bool // 32-bit ARM, whose stacks cannot be unwound
 }
 
-// NewMicrodump returns a microdump without lines.
+// NewMicrodump returns an empty microdump.
 func NewMicrodump() *Microdump {
 	return &Microdump{p: &crash.Process{Format: "microdump", Threads: []crash.Thread{{Crashed: true}}}}
 }
 
-// Line takes a line between the two marks, or the first mark. What is not understood is passed over.
+// Line takes the line that begins a microdump, or a line after it. It ignores lines that it does not know.
 func (d *Microdump) Line(line string) {
 	if i := strings.Index(line, breakpadTag); i >= 0 {
 		tag := line[i+len(breakpadTag):]
@@ -139,7 +137,7 @@ func (d *Microdump) Line(line string) {
 	}
 }
 
-// system takes "A arm64 02 aarch64 VERSION".
+// system parses "A arm64 02 aarch64 VERSION".
 func (d *Microdump) system(fields []string) {
 	if len(fields) < 2 {
 		return
@@ -157,7 +155,7 @@ func (d *Microdump) system(fields []string) {
 	}
 }
 
-// reason takes "0000000B SIGSEGV 0000000000000008", which newer versions write.
+// reason parses "0000000B SIGSEGV 0000000000000008", which newer versions write.
 func (d *Microdump) reason(fields []string) {
 	if len(fields) < 3 {
 		return
@@ -176,7 +174,7 @@ func (d *Microdump) reason(fields []string) {
 	}
 }
 
-// memory takes "ADDRESS BYTES". The line "0 SP LOW SIZE" before says what is repeated by the others.
+// memory parses "ADDRESS BYTES". The line "0 SP LOW SIZE" before these has nothing that the others do not have.
 func (d *Microdump) memory(fields []string) {
 	if len(fields) != 2 {
 		return
@@ -191,15 +189,15 @@ func (d *Microdump) memory(fields []string) {
 	d.stack = append(d.stack, b...)
 }
 
-// module takes "BASE OFFSET SIZE IDENTIFIER NAME".
+// module parses "BASE OFFSET SIZE IDENTIFIER NAME".
 func (d *Microdump) module(fields []string) {
 	if m, ok := MicrodumpModule(fields); ok && len(d.p.Modules) < maxModules {
 		d.p.Modules = append(d.p.Modules, m)
 	}
 }
 
-// MicrodumpModule reads a module of a microdump: "BASE OFFSET SIZE IDENTIFIER NAME". The identifier is a
-// build-id's first 16 bytes as if they were a PDB's GUID, with the age 0 behind.
+// MicrodumpModule parses the fields of a module: "BASE OFFSET SIZE IDENTIFIER NAME". The identifier is the first 16 bytes of a
+// build-id, written like the GUID of a PDB, with the age 0 after it.
 func MicrodumpModule(fields []string) (m modules.Module, ok bool) {
 	if len(fields) < 5 || len(fields[3]) < 33 {
 		return m, false
@@ -224,7 +222,7 @@ func MicrodumpModule(fields []string) (m modules.Module, ok bool) {
 	return m, true
 }
 
-// Process returns the process that the lines show.
+// Process returns the process that the lines describe.
 func (d *Microdump) Process() (*crash.Process, error) {
 	p := d.p
 	if p.Machine == unwind.Unknown {

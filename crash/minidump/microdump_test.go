@@ -10,7 +10,7 @@ import (
 	"logparser/symbols/unwind"
 )
 
-// testMicrodump makes a microdump of x64 behind the lines of a log.
+// testMicrodump returns a microdump of x64 after other lines of a log.
 func testMicrodump() string {
 	context := make([]byte, 1232)
 	order.PutUint64(context[120+16*8:], 0x401234)
@@ -56,7 +56,7 @@ func TestMicrodump(t *testing.T) {
 	if lo, hi, ok := p.Memory.Range(0x5010); lo != 0x5000 || hi != 0x5020 || !ok {
 		t.Errorf("stack %#x-%#x, %v", lo, hi, ok)
 	}
-	// The last whole one counts.
+	// The last complete microdump is used.
 	if p, err := ReadMicrodump(strings.NewReader(text+text+text[:len(text)/2]), int64(2*len(text)+len(text)/2)); err != nil || len(p.Notes) != 1 {
 		t.Errorf("%v, %v", p, err)
 	}
@@ -69,7 +69,7 @@ func TestMicrodump(t *testing.T) {
 	if _, _, _, err := readMicrodump("no dump"); !errors.Is(err, ErrNoMicrodump) {
 		t.Error(err)
 	}
-	// Lines that are too long are passed over, wherever they stand.
+	// Lines that are too long are skipped at any place.
 	if pc, _, _, err := readMicrodump(strings.Repeat("x", 3*maxLine) + "\n" + strings.Replace(text, "V app", "V "+strings.Repeat("y", 2*maxLine), 1)); pc != 0x401234 || err != nil {
 		t.Errorf("%#x, %v", pc, err)
 	}

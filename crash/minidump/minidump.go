@@ -1,16 +1,13 @@
-// Package minidump reads minidumps: those that Windows writes (MiniDumpWriteDump, WER), and
-// those of Breakpad and Crashpad, which write the same format on Linux, Android and
-// macOS too; of x64, x86 and arm64. And microdumps, the text with registers, stack and
-// modules that Breakpad writes to a log ([ReadMicrodump]).
+// Package minidump reads minidumps of x64, x86 and arm64. Windows writes them (MiniDumpWriteDump, WER), and so do Breakpad and
+// Crashpad, also on Linux, Android and macOS. It also reads microdumps ([ReadMicrodump]): text that Breakpad writes to a log,
+// with registers, stack and modules.
 //
-// A minidump is a directory of streams. Those that count are the list of threads with
-// their contexts and stacks, the modules with the identity of their symbols, memory
-// (in two forms), the exception, and what the system was. Breakpad on Linux puts a
-// signal where Windows has an exception's code; older versions write a build-id as if
-// it were a PDB's GUID. Strings are UTF-16.
+// A minidump is a directory of streams. This package reads the threads with their contexts and stacks, the modules with the
+// identities of their symbols, the memory (in two forms), the exception, and the system. On Linux, Breakpad stores a signal as
+// the code of the exception, and its older versions store a build-id as the GUID of a PDB. Strings are UTF-16.
 //
-// All places in the file are 32-bit offsets, which files from other machines may let
-// point anywhere: each is checked, streams may overlap.
+// All positions in the file are 32-bit offsets. In a damaged or hostile file they can have any value, so each is checked.
+// Streams may overlap.
 package minidump
 
 import (
@@ -27,7 +24,7 @@ import (
 	"logparser/symbols/unwind"
 )
 
-// ErrFormat says that a file is no minidump of a machine that can be unwound.
+// ErrFormat says that a file is no minidump of a supported machine.
 var ErrFormat = message.New("not a minidump of x64, x86 or arm64")
 
 // Limits of a minidump.
@@ -39,7 +36,7 @@ const (
 	maxString  = 64 << 10 // bytes
 )
 
-// Streams.
+// Types of streams, and sizes of structures.
 const (
 	streamThreads       = 3
 	streamModules       = 4
@@ -52,7 +49,7 @@ const (
 	streamThreadNames   = 24
 	streamLinuxCommand  = 0x47670006
 	streamCrashpad      = 0x43500001
-	streamLinuxThread   = 0x4767000c // the thread of a dump without an exception
+	streamLinuxThread   = 0x4767000c // names the thread of a dump without an exception
 	headerSize          = 32
 	moduleSize          = 108
 	codeViewPDB         = "RSDS"
@@ -64,14 +61,14 @@ const (
 	architectureX86     = 0
 	architectureX64     = 9
 	architectureARM64   = 12
-	architectureARM64BP = 0x8003 // Breakpad's, before Windows had a number
+	architectureARM64BP = 0x8003 // Breakpad's number from before Windows had one
 	requestedByUser     = 0xffffffff
 )
 
-// Detect reports whether a file that begins with these bytes may be a minidump.
+// Detect reports whether a file that begins with head may be a minidump.
 func Detect(head []byte) bool { return len(head) >= 4 && string(head[:4]) == "MDMP" }
 
-// A location is a piece of the file.
+// A location is a part of the file.
 type location struct{ size, at uint32 }
 
 // A reader reads one minidump.
@@ -85,8 +82,8 @@ type reader struct {
 
 var order = binary.LittleEndian
 
-// Read reads a minidump of a size in bytes. The process reads the file as long as it is
-// used; closing the process does not close it.
+// Read reads a minidump of size bytes. The process keeps reading file while it is used. Closing the process does not close
+// file.
 func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
 	r := &reader{file: file, size: size, streams: make(map[uint32]location)}
 	r.p = &crash.Process{Format: "minidump"}
@@ -123,8 +120,7 @@ func (r *reader) bytes(at uint64, n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// directory reads the header and the list of streams. Of several of one kind the first
-// counts.
+// directory reads the header and the directory of streams. If it has several streams of a type, the first one is used.
 func (r *reader) directory() error {
 	b, err := r.bytes(0, headerSize)
 	if err != nil || !Detect(b) {
@@ -150,7 +146,7 @@ func (r *reader) directory() error {
 	return nil
 }
 
-// stream reads the first n bytes of a stream.
+// stream returns the first n bytes of a stream.
 func (r *reader) stream(kind uint32, n uint32) ([]byte, bool) {
 	s, ok := r.streams[kind]
 	if !ok || s.size < n {
@@ -160,8 +156,8 @@ func (r *reader) stream(kind uint32, n uint32) ([]byte, bool) {
 	return b, err == nil
 }
 
-// list reads a stream that is a count and entries of a size. Some writers put four
-// bytes between the two, so that entries of 64-bit numbers are aligned.
+// list reads a stream that consists of a count and entries of a size in bytes. Some writers put four bytes between them to
+// align entries of 64-bit numbers. most bounds the number of entries.
 func (r *reader) list(kind uint32, size, most uint64) (entries []byte) {
 	s, ok := r.streams[kind]
 	if !ok {
@@ -181,7 +177,7 @@ func (r *reader) list(kind uint32, size, most uint64) (entries []byte) {
 		return nil
 	}
 	if b, err = r.bytes(at, count*size); err != nil {
-		// What is there of a file that was cut.
+		// Use the entries that a truncated file has.
 		r.p.Note("stream %d: %v", kind, err)
 		if at < uint64(r.size) {
 			b, _ = r.bytes(at, (uint64(r.size)-at)/size*size)
@@ -190,7 +186,7 @@ func (r *reader) list(kind uint32, size, most uint64) (entries []byte) {
 	return b
 }
 
-// text reads a string: its length in bytes and UTF-16.
+// text reads a string: its length in bytes, then UTF-16.
 func (r *reader) text(at uint32) string {
 	b, err := r.bytes(uint64(at), 4)
 	if at == 0 || err != nil {
@@ -210,7 +206,7 @@ func (r *reader) text(at uint32) string {
 	return string(utf16.Decode(units))
 }
 
-// system reads which machine and system it was.
+// system reads the machine and the operating system.
 func (r *reader) system() error {
 	b, ok := r.stream(streamSystem, 24)
 	if !ok {
@@ -239,7 +235,7 @@ func (r *reader) system() error {
 	return nil
 }
 
-// misc reads the process's id, and on Linux its arguments.
+// misc reads the process id, and on Linux the command line.
 func (r *reader) misc() {
 	if b, ok := r.stream(streamMisc, 12); ok && order.Uint32(b[4:])&1 != 0 {
 		r.p.PID = int64(order.Uint32(b[8:]))
@@ -263,7 +259,7 @@ func trimRight(b []byte) []byte {
 	return b
 }
 
-// modules reads the images. The first is the program.
+// modules reads the modules. The first one is the program.
 func (r *reader) modules() {
 	b := r.list(streamModules, moduleSize, maxModules)
 	for first := true; len(b) >= moduleSize; b, first = b[moduleSize:], false {
@@ -286,7 +282,7 @@ func (r *reader) modules() {
 	slices.SortStableFunc(r.p.Modules, func(a, b modules.Module) int { return cmp.Compare(a.Base, b.Base) })
 }
 
-// codeView reads the record that tells a module's symbols.
+// codeView reads the CodeView record, which identifies the symbols of a module.
 func (r *reader) codeView(id *modules.Identity, l location) {
 	const most = 4 << 10
 	b, err := r.bytes(uint64(l.at), uint64(min(l.size, most)))
@@ -298,14 +294,14 @@ func (r *reader) codeView(id *modules.Identity, l location) {
 		copy(id.PDB[:], b[4:20])
 		id.Age = order.Uint32(b[20:])
 	case kind == codeViewPDB && len(b) >= 24:
-		// The first 16 bytes of a build-id, as if they were a GUID.
+		// Breakpad has stored the first 16 bytes of a build-id as a GUID.
 		id.BuildID = string(b[4:20])
 	case kind == codeViewELF && len(b) > 4 && len(b)-4 <= modules.MaxBuildID:
 		id.BuildID = string(b[4:])
 	}
 }
 
-// memory takes the memory that streams list.
+// memory collects the ranges of memory from the streams.
 func (r *reader) memory() {
 	for b := r.list(streamMemory, 16, maxRanges); len(b) >= 16; b = b[16:] {
 		r.add(order.Uint64(b), uint64(order.Uint32(b[8:])), uint64(order.Uint32(b[12:])))
@@ -338,7 +334,6 @@ func (r *reader) add(start, n, at uint64) {
 	}
 }
 
-// threads reads the threads with their contexts.
 func (r *reader) threads() error {
 	const size = 48
 	for b := r.list(streamThreads, size, maxThreads); len(b) >= size; b = b[size:] {
@@ -355,7 +350,6 @@ func (r *reader) threads() error {
 	return nil
 }
 
-// names reads the names of threads.
 func (r *reader) names() {
 	const size = 12
 	for b := r.list(streamThreadNames, size, maxThreads); len(b) >= size; b = b[size:] {
@@ -367,16 +361,15 @@ func (r *reader) names() {
 	}
 }
 
-// Registers in the order in which contexts have them, by their numbers in package unwind.
+// The order of registers in contexts, by their numbers in package unwind.
 var (
-	x64Order = []int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16} // from 120
-	x86Order = []int{7, 6, 3, 2, 1, 0, 5, 8, -1, -1, 4}                        // from 156
+	x64Order = []int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16} // from offset 120
+	x86Order = []int{7, 6, 3, 2, 1, 0, 5, 8, -1, -1, 4}                        // from offset 156
 	contexts = map[unwind.Machine]struct{ first, size int }{
 		unwind.X8664: {120, 8}, unwind.X86: {156, 4}, unwind.ARM64: {8, 8},
 	}
 )
 
-// context reads a CONTEXT.
 func (r *reader) context(to *unwind.Registers, l location) error {
 	const most = 4 << 10
 	b, err := r.bytes(uint64(l.at), uint64(min(l.size, most)))
@@ -386,7 +379,7 @@ func (r *reader) context(to *unwind.Registers, l location) error {
 	return takeContext(r.p.Machine, b, to)
 }
 
-// takeContext takes the registers of a CONTEXT.
+// takeContext reads the registers from the bytes of a CONTEXT.
 func takeContext(machine unwind.Machine, b []byte, to *unwind.Registers) error {
 	c := contexts[machine]
 	registers := x64Order
@@ -412,7 +405,7 @@ func takeContext(machine unwind.Machine, b []byte, to *unwind.Registers) error {
 	return nil
 }
 
-// exception reads what happened, and to which thread.
+// exception reads the exception and its thread.
 func (r *reader) exception() {
 	b, ok := r.stream(streamException, 168)
 	if !ok {
@@ -442,8 +435,8 @@ func (r *reader) exception() {
 			continue
 		}
 		t := r.p.Threads[i]
-		// The exception's own context is that of the fault, the thread's one that of the
-		// handler that wrote the dump.
+		// The context of the exception is that of the fault. The context of the thread is that of the handler that wrote the
+		// dump.
 		var registers unwind.Registers
 		if r.context(&registers, location{order.Uint32(b[160:]), order.Uint32(b[164:])}) == nil {
 			t.Registers = registers

@@ -15,7 +15,7 @@ import (
 
 const dumps = "../../../shared/data/dumps"
 
-// testDump makes a minidump of x64: one thread with its stack, one module, an exception.
+// testDump makes a minidump of x64 with a thread and its stack, a module and an exception.
 func testDump() []byte {
 	le := binary.LittleEndian
 	const system, threads, list, exception, context, name, record, stack, size = 200, 300, 400, 600, 1000, 2300, 2400, 2500, 2600
@@ -86,8 +86,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestHostile damages each number of a dump: there is an error or a note, or the dump reads as far
-// as it is sound, and nothing is believed that the file has no room for.
+// TestHostile damages each number of a dump. Reading must return an error, a note or the intact parts, and must not trust a
+// size that exceeds the file.
 func TestHostile(t *testing.T) {
 	whole := testDump()
 	for at := 0; at+4 <= len(whole); at += 2 {
@@ -119,7 +119,7 @@ func check(t *testing.T, p *crash.Process, size int) {
 	}
 }
 
-// TestIdentities reads the identities of dumps of both systems.
+// TestIdentities reads the identities of modules in dumps of both systems.
 func TestIdentities(t *testing.T) {
 	for file, want := range map[string]string{
 		"minidump2.dmp":               "test_app.exe pdb:5A9832E5-2872-41C1-838E-D98914E9B7FF:1",

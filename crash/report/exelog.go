@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// writeExeLog writes the short report that the crash handler of a patent of 2004 leaves: when, in which thread and where, the exception, and the numbered stack of the
-// thread, of each frame the module and, as far as they are known, function, file and line. Where no
-// thread crashed, since the dump is a picture of a running process, it has all threads.
+// writeExeLog writes the short report of a crash handler that a patent of 2004 describes: time, thread and place of the crash,
+// the exception, and the numbered stack of the thread. Each frame has the module and, if they are known, function, file and
+// line. If no thread crashed, because the dump was taken of a running process, the report has all threads.
 func writeExeLog(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
 	crashed := slices.ContainsFunc(r.Threads, func(t Thread) bool { return t.Crashed })
@@ -28,7 +28,7 @@ func writeExeLog(w io.Writer, r *Report) error {
 }
 
 func exeLogHead(out *bufio.Writer, r *Report, t *Thread) {
-	// What a report says of threads has the digits of the system that it is of.
+	// Windows shows the ids of threads in hexadecimal, other systems in decimal.
 	id := strconv.FormatUint(t.ID, 10)
 	if r.Exception != nil {
 		id = fmt.Sprintf("%08X", t.ID)
@@ -61,7 +61,7 @@ func exeLogHead(out *bufio.Writer, r *Report, t *Thread) {
 	fmt.Fprintf(out, "Call stack of thread %s:\n", id)
 }
 
-// exeLogFrame writes a frame with the functions that were inlined there, the innermost first.
+// exeLogFrame writes a frame, and the functions that were inlined there, innermost first.
 func exeLogFrame(out *bufio.Writer, r *Report, row *Row) {
 	line := func(f *Function) {
 		fmt.Fprintf(out, "[%d]", row.Number+1)

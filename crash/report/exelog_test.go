@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestExeLog writes the report as the patent's figure has it.
+// TestExeLog checks that the report has the form of the patent's figure.
 func TestExeLog(t *testing.T) {
 	r := &Report{Local: "2003-02-13 09:23:12", Pointers: 4, Exception: &Exception{Code: 0xc0000005}, Threads: []Thread{
 		{ID: 1, Rows: []Row{{Number: 0, Address: 1}}},

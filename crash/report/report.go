@@ -1,9 +1,7 @@
-// Package report is what is told of a dead process, and writes it: as text, as a page
-// (HTML), as JSON, and as a debugger prints a backtrace.
+// Package report describes a dead process and writes the description as text, as a page (HTML), as JSON, and in the form of a
+// debugger's backtrace.
 //
-// A [Report] is plain data; who fills it has asked the symbols. Saved reports are in
-// English, name files by what is needed to find them, and are the same on
-// every system.
+// A [Report] is plain data; the caller fills it with symbols. Saved reports are in English and the same on every system.
 package report
 
 import (
@@ -14,9 +12,9 @@ import (
 	"logparser/message"
 )
 
-// A Report is what is told of a dead process.
+// A Report describes a dead process.
 type Report struct {
-	// File is the dump's base name, Format what it is.
+	// File is the base name of the dump, and Format its format.
 	File        string `json:"file"`
 	Format      string `json:"format"`
 	System      string `json:"system,omitempty"`
@@ -24,14 +22,14 @@ type Report struct {
 	Program     string `json:"program,omitempty"`
 	CommandLine string `json:"command_line,omitempty"`
 	PID         int64  `json:"pid,omitempty"`
-	// Time is when the dump was written, in UTC, "" where that is not known.
+	// Time is when the dump was written, in UTC; "" if that is not known.
 	Time  string `json:"time,omitempty"`
 	Cause string `json:"cause"`
-	// Signal or exception, and its code.
+	// Code is the signal or exception as a number.
 	Code string `json:"code,omitempty"`
-	// Exception is set for an exception of Windows.
+	// Exception is set if Windows raised an exception.
 	Exception *Exception `json:"exception,omitempty"`
-	// Local is Time in the local time of who asks, "2006-01-02 15:04:05".
+	// Local is Time in the local time of the reader, in the form "2006-01-02 15:04:05".
 	Local    string   `json:"-"`
 	Log      string   `json:"log,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
@@ -48,22 +46,22 @@ type Exception struct {
 	Flags Hex `json:"flags"`
 }
 
-// A Thread is one thread and its stack.
+// A Thread is a thread and its stack.
 type Thread struct {
 	ID      uint64 `json:"id"`
 	Name    string `json:"name,omitempty"`
 	Crashed bool   `json:"crashed"`
-	// Rows are the frames, the innermost first, joined with the log's open calls where
-	// there is a log. After the first First rows Omitted frames are left out, if any are.
+	// Rows are the frames, innermost first. If there is a log, its open calls are merged with them. After the first First rows,
+	// Omitted frames are left out.
 	Rows    []Row `json:"rows"`
 	First   int   `json:"first,omitempty"`
 	Omitted int   `json:"omitted,omitempty"`
-	// Unsaved says that the stack behind the last frame was not saved: there may be more of them.
+	// Unsaved says that the memory beyond the last frame was not saved, so that there may be more frames.
 	Unsaved   bool       `json:"unsaved,omitempty"`
 	Registers []Register `json:"registers"`
 }
 
-// A Register is a register's name and value.
+// A Register is a register of a thread.
 type Register struct {
 	Name  string `json:"name"`
 	Value Hex    `json:"value"`
@@ -71,31 +69,31 @@ type Register struct {
 
 // A Row is a frame of the stack, an open call of the log, or both.
 type Row struct {
-	// Number is the frame's, -1 for a call without a frame.
+	// Number is the number of the frame, or -1 for a call without a frame.
 	Number  int `json:"number"`
 	Address Hex `json:"address,omitempty"`
-	// Exact says that Address is an instruction; otherwise it is a return address.
+	// Exact says that Address is the address of an instruction. Otherwise it is a return address.
 	Exact  bool   `json:"exact,omitempty"`
 	Module string `json:"module,omitempty"`
 	Offset Hex    `json:"offset,omitempty"`
-	// Section is the number of the module's section with the address, counted from 1, and SectionOffset
-	// where it is in there; 0 where the module's file is not here.
+	// Section is the number, counted from 1, of the module's section that contains the address, and SectionOffset the offset in
+	// that section. Both are 0 if the module's file is not available.
 	Section       int `json:"section,omitempty"`
 	SectionOffset Hex `json:"section_offset,omitempty"`
-	// Functions are the function and what was inlined there, the innermost first.
+	// Functions are the functions that were inlined at the address, innermost first, and last the function itself.
 	Functions []Function `json:"functions,omitempty"`
 	Found     string     `json:"found,omitempty"`
 	Signal    bool       `json:"signal,omitempty"`
-	// Source is "stack", "log" or "both", if there is a log.
+	// Source is "stack", "log" or "both" if there is a log.
 	Source string `json:"source,omitempty"`
-	// Entered is when the call was entered, since the log began, and Running how
-	// long it had been running; LogRow is its row counted from 1.
+	// Entered is the time of the enter since the log began, and Running how long the call had been running. LogRow is the
+	// number of its row, counted from 1.
 	Entered string `json:"entered,omitempty"`
 	Running string `json:"running,omitempty"`
 	LogRow  int64  `json:"log_row,omitempty"`
 }
 
-// A Function is a function with the place where it was.
+// A Function is a function with the source line that it had reached.
 type Function struct {
 	Name      string `json:"name"`
 	Signature string `json:"signature,omitempty"`
@@ -103,7 +101,7 @@ type Function struct {
 	Line      int    `json:"line,omitempty"`
 }
 
-// A Module is an image.
+// A Module is a module of the process, with the state of its symbols.
 type Module struct {
 	Base       Hex    `json:"base"`
 	End        Hex    `json:"end"`
@@ -114,14 +112,14 @@ type Module struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-// Code is the code around the instruction at which the process ended.
+// Code is the machine code around the instruction at which the process ended.
 type Code struct {
 	Address Hex      `json:"address"`
 	At      Hex      `json:"at"`
 	Bytes   HexBytes `json:"bytes"`
 }
 
-// Source are the lines of source around frame 0.
+// Source has the source lines around that of frame 0.
 type Source struct {
 	File  string   `json:"file"`
 	First int      `json:"first"`
@@ -129,25 +127,25 @@ type Source struct {
 	Lines []string `json:"lines"`
 }
 
-// Hex is a number that is shown in hexadecimal.
+// Hex is a number that is written in hexadecimal.
 type Hex uint64
 
 // MarshalText implements [encoding.TextMarshaler].
 func (h Hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
 
-// HexBytes are bytes that are shown as pairs of digits.
+// HexBytes are bytes that are written as pairs of hexadecimal digits.
 type HexBytes []byte
 
 // MarshalText implements [encoding.TextMarshaler].
 func (b HexBytes) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "% x", []byte(b)), nil }
 
-// Formats are the names of the formats, the first the default.
+// Formats are the names of the formats; the first one is the default.
 var Formats = []string{"txt", "html", "json", "gdb-like", "exelog"}
 
-// ErrFormat says that there is no such format.
+// ErrFormat says that a format does not exist.
 var ErrFormat = message.New("no such format")
 
-// Write writes a report in a format.
+// Write writes a report in a format. It wraps [ErrFormat] if the format does not exist.
 func Write(w io.Writer, r *Report, format string) error {
 	switch format {
 	case "txt":
@@ -164,7 +162,7 @@ func Write(w io.Writer, r *Report, format string) error {
 	return message.Errorf("%q: %w", format, ErrFormat)
 }
 
-// place returns a file and line, "" where there is none.
+// place returns file and line, or "" if they are not known.
 func (f *Function) place() string {
 	switch {
 	case f.File == "":
@@ -175,7 +173,7 @@ func (f *Function) place() string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
-// text returns the name that is shown.
+// text returns the name to show.
 func (f *Function) text() string {
 	if f.Signature != "" {
 		return f.Signature
@@ -183,7 +181,7 @@ func (f *Function) text() string {
 	return f.Name
 }
 
-// title says which thread it is.
+// title returns the name and id of the thread.
 func (t *Thread) title() string {
 	s := fmt.Sprintf("thread %d", t.ID)
 	if t.Name != "" {
@@ -195,7 +193,7 @@ func (t *Thread) title() string {
 	return s
 }
 
-// at returns the place of a row in its module.
+// at returns the place of the row's address in its module.
 func (r *Row) at() string {
 	if r.Module == "" {
 		if r.Number < 0 {

@@ -13,7 +13,7 @@ import (
 	"logparser/rows"
 )
 
-// visible makes what comes out of files safe to print.
+// visible makes a text from a file safe to print.
 func visible(s string) string { return rows.Visible(s) }
 
 func writeText(w io.Writer, r *Report) error {
@@ -51,7 +51,7 @@ func writeText(w io.Writer, r *Report) error {
 	return out.Flush()
 }
 
-// columns of a thread's table.
+// columns returns the cells of the table of frames. joined says that the rows have open calls of a log.
 func (t *Thread) columns() (list [][]string, joined bool) {
 	for i := range t.Rows {
 		row := &t.Rows[i]
@@ -76,11 +76,10 @@ func (t *Thread) columns() (list [][]string, joined bool) {
 	return list, joined
 }
 
-// widest bounds a column, in characters, so that one long name does not push the others
-// out of sight.
+// widest bounds the width of a column, in characters, so that a long name does not push the other columns out of sight.
 const widest = 60
 
-// unsavedStack stands behind the last frame where there may be more.
+// unsavedStack is shown after the last frame if there may be more.
 const unsavedStack = "… there may be more frames: the rest of the stack was not saved …"
 
 func writeThread(out *bufio.Writer, r *Report, t *Thread) {
@@ -141,7 +140,7 @@ func writeThread(out *bufio.Writer, r *Report, t *Thread) {
 	}
 }
 
-// numbered returns the lines with their numbers, and a mark at the one that the process ended at.
+// numbered returns the source lines with their numbers, and a mark at the line at which the process ended.
 func (s *Source) numbered() string {
 	var b strings.Builder
 	for i, line := range s.Lines {
@@ -173,9 +172,8 @@ func writeJSON(w io.Writer, r *Report) error {
 	return err
 }
 
-// writeGDB writes the stacks as gdb prints them: inlined functions are frames of their
-// own, and an address is left out where a line begins there, which is not known here, so
-// that it stands with each frame but the inlined ones and the first.
+// writeGDB writes the stacks as gdb does: inlined functions are frames of their own. gdb leaves an address out if it is the
+// first of a line. That is not known here, so all frames have an address except the inlined ones and the first.
 func writeGDB(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
 	if r.Cause != "" {
@@ -188,7 +186,7 @@ func writeGDB(w io.Writer, r *Report) error {
 		for k := range t.Rows {
 			row := &t.Rows[k]
 			if row.Number < 0 {
-				continue // gdb knows no log
+				continue // gdb has no calls of a log
 			}
 			if row.Number == t.First && t.Omitted > 0 {
 				fmt.Fprintf(out, "(%d frames are left out)\n", t.Omitted)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkInteresting goes over lines of logs that have no addresses.
+// BenchmarkInteresting examines lines of logs that have no addresses.
 func BenchmarkInteresting(b *testing.B) {
 	for _, log := range []struct{ name, line string }{
 		{"times within a minute", "2026-11-26 21:00:07.123 INFO  worker-3 request finished in 12 ms status=200 path=/api/items/17"},

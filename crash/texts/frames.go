@@ -15,8 +15,8 @@ import (
 //	systemd-coredump    #0  0x0000555668fbe11d n/a (/tmp/a.out + 0x111d)
 //	Android                 #01 pc 000083fe  /system/lib/libc.so (f+40) (BuildId: …)
 //
-// gdb and systemd give return addresses as they are; the sanitizers and
-// Android's unwinder have taken one off. Syslog joins the lines of systemd with
+// gdb and systemd print return addresses unchanged; the sanitizers and
+// Android's unwinder have subtracted 1. Syslog joins the lines of systemd with
 // "#012".
 func (r *Reader) readNumbered(line string) bool {
 	found := false
@@ -32,7 +32,7 @@ func (r *Reader) readNumbered(line string) bool {
 			continue
 		}
 		if line[from:from+n] == "012" {
-			continue // the line break of syslog
+			continue // "#012", the line break of syslog
 		}
 		end := len(line)
 		if k := strings.Index(line[from+n:], "#012"); k >= 0 {
@@ -54,7 +54,7 @@ func isWord(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// numbered reads one frame whose "#" stands at an index.
+// numbered reads the frame whose "#" is at an index.
 func (r *Reader) numbered(line string, at int) bool {
 	c := scanner{line, at + 1}
 	number, ok := c.decimal()
@@ -73,8 +73,7 @@ func (r *Reader) numbered(line string, at int) bool {
 	address, absolute := c.prefixed()
 	f := c.reference(from, address, Called)
 	module, offset, place, systemd := moduleOffset(c.rest())
-	// Sanitizers indent the number and put one blank behind it, gdb and systemd
-	// neither.
+	// Sanitizers indent the number and put one blank after it; gdb and systemd do neither.
 	indented := at > 0 && strings.Trim(line[:at], " ") == "" && line[behind:from] == " "
 	switch {
 	case module != "":
@@ -96,9 +95,8 @@ func (r *Reader) numbered(line string, at int) bool {
 	return true
 }
 
-// withoutAddress is a frame of gdb that stands at the beginning of a line of the
-// source: "#0  inner (p=0x0) at seg.c:5". There is nothing to be added, but the
-// next frame's kind depends on it.
+// withoutAddress recognises a frame of gdb that is at the beginning of a source line, and so has no address: "#0  inner (p=0x0)
+// at seg.c:5". It has no reference, but it decides the kind of the next frame.
 func (r *Reader) withoutAddress(c *scanner, number uint64) bool {
 	if !strings.Contains(c.rest(), " (") || !strings.Contains(c.rest(), " at ") && !strings.Contains(c.rest(), " from ") {
 		return false
@@ -107,7 +105,7 @@ func (r *Reader) withoutAddress(c *scanner, number uint64) bool {
 	return true
 }
 
-// android reads what stands behind "pc ".
+// android reads what follows "pc ".
 func (r *Reader) android(c *scanner) bool {
 	from := c.pos
 	address, ok := c.hex()
@@ -129,8 +127,8 @@ func (r *Reader) android(c *scanner) bool {
 	return true
 }
 
-// moduleOffset finds "(PATH+0xOFFSET)" or "(PATH + 0xOFFSET)", the last of them. place
-// is where the number stands.
+// moduleOffset finds the last "(PATH+0xOFFSET)" or "(PATH + 0xOFFSET)" of a text. place is where the number is in the text;
+// spaced says that there are blanks around "+".
 func moduleOffset(s string) (module string, offset uint64, place [2]int, spaced bool) {
 	for end := len(s); end > 0; {
 		plus := strings.LastIndex(s[:end], "+")
@@ -168,7 +166,7 @@ func buildID(line string) (id modules.Identity) {
 	return id
 }
 
-// identityOf returns the identity of a build-id that is written in hexadecimal digits.
+// identityOf returns the identity with a build-id in hexadecimal digits.
 func identityOf(digits string) (id modules.Identity) {
 	if raw, err := hex.DecodeString(digits); err == nil && len(raw) <= modules.MaxBuildID {
 		id.BuildID = string(raw)
@@ -183,9 +181,9 @@ func identityOf(digits string) (id modules.Identity) {
 //	==9010==    by 0x10928D: mid (seg.c:11)
 //	==9010==    at 0x109272: ??? (in /opt/segs)
 //
-// Valgrind has taken one off where it says "by". It loads programs that may lie
-// anywhere to 0x108000. The pc in a sanitizer's head is one more than the first
-// frame's.
+// Valgrind has subtracted 1 in frames with "by". It loads position-independent
+// programs at 0x108000. The pc in a sanitizer's head is one more than that of the first
+// frame.
 func (r *Reader) readDoubleEquals(line string) bool {
 	c := scanner{s: line}
 	if i := strings.Index(line, "=="); i < 0 {
@@ -230,14 +228,14 @@ func (r *Reader) readDoubleEquals(line string) bool {
 		case n < libraries:
 			f.within(path, n, modules.Identity{})
 		default:
-			f.Module = path // where a library was loaded is not said
+			f.Module = path // the load address of a library is not printed
 		}
 	}
 	r.add(f)
 	return true
 }
 
-// inside returns what stands between two texts.
+// inside returns the text between two others.
 func inside(s, open, end string) (string, bool) {
 	c := scanner{s: s}
 	if _, ok := c.to(open); !ok {
@@ -246,8 +244,8 @@ func inside(s, open, end string) (string, bool) {
 	return c.to(end)
 }
 
-// readBacktrace reads a line of glibc's backtrace_symbols, which has return
-// addresses as they are:
+// readBacktrace reads a line of glibc's backtrace_symbols, which prints return
+// addresses unchanged:
 //
 //	./seg(mid+0x18)[0x55b25f3cb28e]
 //	./seg(+0x1272) [0x55b25f3cb272]
@@ -291,7 +289,7 @@ func (r *Reader) readBacktrace(line string) bool {
 	case plus > 0 && isOffset:
 		f.Space, f.Name, f.Offset = Function, inner[:plus], offset
 	default:
-		// A program that lies where it was linked to.
+		// The program was loaded at the addresses to which it was linked.
 		f.Space, f.Offset = Linked, address
 	}
 	r.refs = append(r.refs, f)

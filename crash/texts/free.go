@@ -6,9 +6,8 @@ import (
 	"logparser/modules"
 )
 
-// readFree reads a line of no known format: numbers with 0x and 6 to 16 digits,
-// MODULE+0xOFFSET and MODULE!FUNCTION+0xOFFSET. They are return addresses unless a
-// word before says that it is the program counter.
+// readFree reads a line of no known format: numbers with 0x and 6 to 16 digits, MODULE+0xOFFSET and MODULE!FUNCTION+0xOFFSET.
+// They are return addresses, unless a word before the number says that it is the program counter.
 func (r *Reader) readFree(line string) {
 	for from := 0; from < len(line); {
 		i := strings.Index(line[from:], "0")

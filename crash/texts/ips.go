@@ -8,13 +8,13 @@ import (
 	"logparser/modules"
 )
 
-// IsAppleReport reports whether a text that begins with this line is a report of macOS or iOS in JSON
-// (".ips"): a line of JSON that says what kind of report follows.
+// IsAppleReport reports whether a text that begins with this line is a report of macOS or iOS in JSON (".ips"). The first line
+// of such a report is a JSON object with the kind of the report.
 func IsAppleReport(first []byte) bool {
 	return len(first) > 0 && first[0] == '{' && bytes.Contains(first, []byte(`"bug_type"`))
 }
 
-// An appleImage is an image of such a report.
+// An appleImage is an image in such a report.
 type appleImage struct {
 	Base uint64 `json:"base"`
 	Size uint64 `json:"size"`
@@ -23,10 +23,10 @@ type appleImage struct {
 	Name string `json:"name"`
 }
 
-// maxAppleImages bounds the images of a report; a process has some hundreds.
+// maxAppleImages bounds the images of a report. A process has a few hundred.
 const maxAppleImages = 1 << 14
 
-// TakeAppleReport takes the images of a report whose lines will come: they stand behind the frames, which
+// TakeAppleReport takes the images of a report before its lines are read, because the report lists them after the frames, which
 // name them by number. It reports whether there are any.
 func (r *Reader) TakeAppleReport(report []byte) bool {
 	_, body, _ := bytes.Cut(report, []byte("\n"))
@@ -71,8 +71,8 @@ func (r *Reader) takeAppleImages(d *json.Decoder) bool {
 	return len(r.apple.images) > 0
 }
 
-// uuidIdentity returns the identity of an image of macOS. Its UUID is kept as crash reporters
-// write it into symbol files: as if it were a build-id's first 16 bytes.
+// uuidIdentity returns the identity of an image of macOS. Its UUID is stored as if it were the first 16 bytes of a build-id, as
+// crash reporters do in symbol files.
 func uuidIdentity(text string) (id modules.Identity) {
 	if g, err := modules.ParseGUID(text); err == nil && !g.IsZero() {
 		id.BuildID = string(g[:])
@@ -80,18 +80,18 @@ func uuidIdentity(text string) (id modules.Identity) {
 	return id
 }
 
-// An appleReport is what the frames of a report are read by.
+// An appleReport is the state of reading a report.
 type appleReport struct {
 	images []appleImage
 	// frame is the number of the next frame in its list.
 	frame uint64
-	// offset and image are what was read of a frame that is not whole yet.
+	// offset and image are the values read so far of an incomplete frame.
 	offset, image       uint64
 	hasOffset, hasImage bool
-	start, end          int // where the offset stands in the line, 0 where in a line before
+	start, end          int // position of the offset in the line, 0 if it was in an earlier line
 }
 
-// readApple reads the frames of a report, of which a line may have many:
+// readApple reads the frames of a report. A line may have many frames:
 //
 //	"threads" : [{"id":7,"frames":[{"imageOffset":80676,"symbol":"f","symbolLocation":80,"imageIndex":2},…
 //
@@ -137,7 +137,7 @@ func (r *Reader) readApple(line string) bool {
 				r.appleFrame(from, c.pos)
 			}
 		default:
-			// A text may have anything in it.
+			// Skip strings, because they may contain anything.
 			if c.text(`"`) {
 				for c.pos < len(line) && line[c.pos] != '"' {
 					if line[c.pos] == '\\' {
@@ -151,7 +151,7 @@ func (r *Reader) readApple(line string) bool {
 	}
 }
 
-// appleFrame adds a frame that is whole. Its offset may stand in a line before.
+// appleFrame adds a complete frame. Its offset may have been in an earlier line.
 func (r *Reader) appleFrame(start, end int) {
 	a := r.apple
 	if a.end > 0 {

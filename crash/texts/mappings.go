@@ -6,8 +6,8 @@ import (
 	"logparser/modules"
 )
 
-// readMaps reads a line of /proc/PID/maps, which reports of Java and of the
-// recorder hold too:
+// readMaps reads a line of /proc/PID/maps. Reports of Java and of the
+// recorder contain such lines, too:
 //
 //	00c5d000-00c5e000 r-xp 00000000 08:05 2129013    /opt/libbt_so.so
 func (r *Reader) readMaps(line string) bool {
@@ -43,14 +43,13 @@ func (r *Reader) readMaps(line string) bool {
 	return true
 }
 
-// permissions reports whether a text begins as in "r-xp ".
+// permissions reports whether a text begins with permissions such as "r-xp ".
 func permissions(s string) bool {
 	return len(s) > 4 && (s[0] == 'r' || s[0] == '-') && (s[1] == 'w' || s[1] == '-') && (s[2] == 'x' || s[2] == '-') &&
 		(s[3] == 'p' || s[3] == 's') && s[4] == ' '
 }
 
-// mappedFile returns the path of a mapping, "" where it has no file: [heap],
-// [stack], //anon.
+// mappedFile returns the path of a mapping, or "" if no file is mapped: [heap], [stack], //anon.
 func mappedFile(s string) string {
 	s = strings.TrimSuffix(strings.TrimSpace(s), " (deleted)")
 	if s == "" || s[0] == '[' || strings.HasPrefix(s, "//anon") {
@@ -103,14 +102,14 @@ type markupModule struct {
 	identity modules.Identity
 }
 
-// readMarkup reads LLVM's symbolizer markup, of which a line may have several
+// readMarkup reads LLVM's symbolizer markup. A line may have several
 // elements:
 //
 //	{{{module:0:/opt/ac:elf:b9b7…}}}
 //	{{{mmap:0x5611…:0xdfb95:load:0:rx:0x2c000}}}
 //	{{{bt:0:0x55a15d74ca96}}}  {{{pc:0x55a15d74ca96:ra}}}
 //
-// What an address stands for is said by ra and pc. Without it, frame 0 is exact
+// ra and pc tell the kind of an address. Without them, frame 0 is exact
 // and the others are return addresses.
 func (r *Reader) readMarkup(line string) bool {
 	c := scanner{s: line}
@@ -175,8 +174,7 @@ func (r *Reader) markupMapping(fields []string) {
 	r.Add(Mapping{Start: n[0], End: n[0] + n[1], Offset: n[3], Space: Linked, Module: m.name, Identity: m.identity})
 }
 
-// markupAddress reads an element bt or pc, whose fields begin at an index of the
-// line.
+// markupAddress reads a bt or pc element. Its fields begin at index from of the line.
 func (r *Reader) markupAddress(line string, from int, fields []string) {
 	at := 1
 	if fields[0] == "bt" {
@@ -217,7 +215,7 @@ func (c *scanner) number() (uint64, bool) {
 	return c.decimal()
 }
 
-// readBinaryImage reads a line of macOS's list of modules:
+// readBinaryImage reads a line of the list of modules in reports of macOS:
 //
 //	0x1000ac000 -        0x100c13fff +app arm64  <uuid> /path
 func (r *Reader) readBinaryImage(line string) bool {
@@ -232,7 +230,7 @@ func (r *Reader) readBinaryImage(line string) bool {
 	if !ok || !c.blanks() || end < start || end == 1<<64-1 {
 		return false
 	}
-	// gdb's list of mappings has the size and the offset behind the addresses, and no "-".
+	// gdb's list of mappings looks similar, but has size and offset after the addresses, and no "-".
 	if i := strings.Index(c.rest(), "> /"); i >= 0 {
 		id := modules.Identity{}
 		if open := strings.LastIndexByte(c.rest()[:i], '<'); open >= 0 {

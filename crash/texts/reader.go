@@ -9,26 +9,24 @@ import (
 	"logparser/modules"
 )
 
-// A Reader reads the lines of a text in their order. It is not safe for
-// concurrent use.
+// A Reader reads the lines of a text in order. It is not safe for concurrent use.
 type Reader struct {
 	mappings []Mapping // by Start, without overlaps
-	// markup has the modules of symbolizer markup by number.
+	// markup has the modules of symbolizer markup by their numbers.
 	markup map[uint64]markupModule
-	// signal says that the frame before was that of a signal handler's return.
+	// signal says that the last frame was the return from a signal handler.
 	signal bool
-	// list is the format of the line, and before that of the line before, where they
-	// are frames of a list that has no numbers.
+	// list is the format of the current line, and before that of the line before, if they are frames of a list without numbers.
 	list, before listFormat
 	event        windowsEvent
-	// builds are the identities that systemd's list of modules gives, by the modules' names.
+	// builds has the identities from systemd's list of modules, by module name.
 	builds map[string]modules.Identity
-	// apple is what the frames of a report of macOS are read by; nil in other texts.
+	// apple is the state of reading a report of macOS. It is nil for other texts.
 	apple *appleReport
 	refs  []Reference
 }
 
-// A listFormat is a format of lists whose frames have no numbers.
+// A listFormat is a format of stacks whose frames have no numbers.
 type listFormat uint8
 
 const (
@@ -37,15 +35,14 @@ const (
 	perfList
 )
 
-// NewReader returns a reader of a text about a process of which no mappings are
-// known.
+// NewReader returns a reader without mappings.
 func NewReader() *Reader { return &Reader{markup: make(map[uint64]markupModule)} }
 
-// maxMappings bounds the mappings that are kept; a text may go on for ever.
+// maxMappings bounds the mappings that are kept, because the text may be endless.
 const maxMappings = 1 << 16
 
-// Add adds a mapping, as a line of the text does. Mappings that it overlaps
-// are forgotten: they are of another process, or of before.
+// Add adds a mapping, as a line of the text can. It removes mappings that overlap it, because they belong to another process or
+// to an earlier time.
 func (r *Reader) Add(m Mapping) {
 	if m.Start >= m.End {
 		return
@@ -71,7 +68,8 @@ func (r *Reader) find(address uint64) *Mapping {
 	return nil
 }
 
-// locate says where an address of the process lies, if a mapping has it.
+// locate sets the module and the offset of a reference to an address of the process. It returns false if no mapping contains
+// the address.
 func (r *Reader) locate(f *Reference) bool {
 	m := r.find(f.Kind.Lookup(f.Address))
 	if m == nil {
@@ -83,21 +81,21 @@ func (r *Reader) locate(f *Reference) bool {
 	return true
 }
 
-// within says that an address lies at an offset of a module as it was linked.
+// within sets the reference to an offset in a module as it was linked.
 func (f *Reference) within(module string, offset uint64, id modules.Identity) {
 	f.Module, f.Offset, f.Space, f.Identity = module, offset, Linked, id
 }
 
-// AfterSignal tells that the last frame was that of a signal handler's return, so
-// that the one below it stopped at an instruction that is no call.
+// AfterSignal tells the reader that the last frame was the return from a signal handler. The next frame then has the address of
+// the interrupted instruction, not a return address.
 func (r *Reader) AfterSignal() { r.signal = true }
 
-// A reader of one format returns whether a line is of the format.
+// A format reads a line and reports whether the line has that format.
 type format func(r *Reader, line string) bool
 
-// formats are tried in this order; what none of them knows is free text.
+// formats are tried in this order. A line that has none of these formats is free text.
 var formats = [...]struct {
-	// A line that has none of these texts is not looked at.
+	// Only lines with one of these texts are tried.
 	marks []string
 	read  format
 }{
@@ -122,8 +120,8 @@ var formats = [...]struct {
 	{[]string{": "}, (*Reader).readWindowsEvent},
 }
 
-// Line returns the references in a line, which has no line break, in the order in
-// which they stand there. They are good until the next call.
+// Line returns the references in a line in order. The line must not contain a line break. The result is valid until the next
+// call.
 func (r *Reader) Line(line string) []Reference {
 	r.refs = r.refs[:0]
 	r.before = r.list
@@ -141,21 +139,20 @@ func (r *Reader) Line(line string) []Reference {
 	return r.refs
 }
 
-// Pass takes note of a line that is not [Interesting], in the place of Line.
+// Pass is called instead of Line for a line that is not [Interesting].
 func (r *Reader) Pass(line string) {
 	if r.list != javaList || !isJavaFrame(line) {
 		r.list = noList
 	}
 }
 
-// isJavaFrame reports whether a line is a frame of Java code in the list of a Java machine's report:
-// interpreted, compiled, or made by the machine itself.
+// isJavaFrame reports whether a line is a Java frame in the report of a Java virtual machine: of interpreted code, of compiled
+// code, or of code that the machine has generated.
 func isJavaFrame(line string) bool {
 	return len(line) > 2 && line[1] == ' ' && strings.IndexByte("jJAv", line[0]) >= 0
 }
 
-// add adds a reference. Where the text names no module, the mappings say which one an address of
-// the process lies in.
+// add adds a reference. If the text names no module, the mappings tell the module of an address.
 func (r *Reader) add(f Reference) {
 	if f.Module == "" && f.Name == "" && f.Space == Process {
 		r.locate(&f)
@@ -163,8 +160,7 @@ func (r *Reader) add(f Reference) {
 	r.refs = append(r.refs, f)
 }
 
-// kindOf returns the kind of a frame in a list where frame 0 and those below a
-// signal handler are exact.
+// kindOf returns the kind of a frame in a numbered list, in which frame 0 and frames below a signal handler are exact.
 func (r *Reader) kindOf(number uint64) Kind {
 	exact := number == 0 || r.signal
 	r.signal = false
@@ -174,8 +170,7 @@ func (r *Reader) kindOf(number uint64) Kind {
 	return Return
 }
 
-// listed returns the kind of a frame in a list without numbers, whose first frame is
-// exact.
+// listed returns the kind of a frame in a list without numbers, in which the first frame is exact.
 func (r *Reader) listed(l listFormat) Kind {
 	r.list = l
 	if r.before == l {
@@ -184,7 +179,7 @@ func (r *Reader) listed(l listFormat) Kind {
 	return r.kindOf(0)
 }
 
-// Looks reports whether the beginning of a text has a reference to an address, or a module's mapping or identity.
+// Looks reports whether a text that begins with head has a reference to an address, or a mapping or identity of a module.
 func Looks(head []byte) bool {
 	r := NewReader()
 	for line := range bytes.Lines(head) {
@@ -195,8 +190,8 @@ func Looks(head []byte) bool {
 	return false
 }
 
-// needles are texts of which each line with a reference or a mapping has one. Each is looked for by the byte
-// at an index that is rare in ordinary text.
+// needles are texts such that each line with a reference or a mapping contains at least one. They are searched for by the byte
+// at index, which must be rare in ordinary text.
 var needles = [...]struct {
 	text string
 	rare int
@@ -207,7 +202,7 @@ var needles = [...]struct {
 	{" build-id ", 6},
 }
 
-// rare has, for each byte that a needle is looked for by, those needles.
+// rare has the needles by the byte that is searched for.
 var rare = func() (table [256][]needle) {
 	for _, n := range needles {
 		b := n.text[n.rare]
@@ -216,10 +211,10 @@ var rare = func() (table [256][]needle) {
 	return table
 }()
 
-// A needle is a text before and from its rare byte on.
+// A needle is a text, divided at its rare byte: before it, and from it on.
 type needle struct{ before, from string }
 
-// isRare says which bytes a needle is looked for by.
+// isRare says for which bytes there are needles.
 var isRare = func() (table [256]bool) {
 	for b, list := range rare {
 		table[b] = len(list) > 0
@@ -227,11 +222,11 @@ var isRare = func() (table [256]bool) {
 	return table
 }()
 
-// sectionMark is in the number of a section with an offset in it, 0001:00000099, and in the time of day of every
-// line that is written within a minute or a second.
+// sectionMark is part of a section number with an offset, such as 0001:00000099, but also of many times of day.
 const sectionMark = ":00"
 
-// isSection reports whether a colon of a line may stand in what readSections reads, which no time of day looks like.
+// isSection reports whether a colon of a line may belong to an address that readSections reads. No time of day passes this
+// test.
 func isSection(line []byte, colon int) bool {
 	const before, behind = 4, 8 // digits
 	if colon < before || colon > before && line[colon-before-1] != ' ' || len(line)-colon < 1+behind+1 {
@@ -246,9 +241,8 @@ func isSection(line []byte, colon int) bool {
 	return end == ' ' || end == '\t'
 }
 
-// Interesting reports whether a line has anything that could be an address or
-// a mapping. Where it is false, [Reader.Line] has nothing to say of it, and to the lines behind
-// it matters no more than [Reader.Pass] tells.
+// Interesting reports whether a line may contain an address or a mapping. If it returns false, [Reader.Line] would return
+// nothing for the line, and calling [Reader.Pass] instead is enough.
 func Interesting(line []byte) bool {
 	for i, b := range line {
 		if !isRare[b] {

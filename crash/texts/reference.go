@@ -2,23 +2,22 @@ package texts
 
 import "logparser/modules"
 
-// A Kind says what an address in a text stands for.
+// A Kind is the meaning of an address in a text.
 type Kind uint8
 
 const (
-	// Exact: the address of the instruction that is meant.
+	// Exact is the address of an instruction.
 	Exact Kind = iota
-	// Return: the address that a call returns to; the call ends a byte before.
+	// Return is a return address. The call instruction ends one byte before it.
 	Return
-	// Called: the tool has taken 1 off the return address already, so that it lies in the call
-	// instruction.
+	// Called is a return address from which the tool has subtracted 1, so that it lies within the call instruction.
 	Called
 )
 
-// String returns the kind as files for programs have it.
+// String returns the name of the kind in files for programs.
 func (r Kind) String() string { return [...]string{"exact", "return", "called"}[r] }
 
-// Lookup returns the address to look up for an address of this kind: of a return address the byte before.
+// Lookup returns the address to look up in symbols for an address of this kind. For a return address it is the byte before.
 func (r Kind) Lookup(address uint64) uint64 {
 	if r == Return && address > 0 {
 		return address - 1
@@ -26,50 +25,49 @@ func (r Kind) Lookup(address uint64) uint64 {
 	return address
 }
 
-// A Space says what an address counts from.
+// A Space tells what an address is relative to.
 type Space uint8
 
 const (
-	// Process: an address of the process, for which no mapping is known.
+	// Process is an address of the process for which no mapping is known.
 	Process Space = iota
-	// Linked: an address as the module was linked, or relative to its lowest
-	// address. Of a module that is linked to 0 both are the same.
+	// Linked is an address as the module was linked, or one relative to the lowest address of the module. For a module that is
+	// linked to 0, both are the same.
 	Linked
-	// File: an offset in the module's file.
+	// File is an offset in the module's file.
 	File
-	// Code: an offset from the beginning of the mapping that has the module's code.
+	// Code is an offset from the beginning of the mapping that contains the module's code.
 	Code
-	// Section: an offset in the section whose number is the reference's.
+	// Section is an offset in the section with the number SectionNumber.
 	Section
-	// Function: an offset from a function's first byte.
+	// Function is an offset from the first byte of the function Name.
 	Function
 )
 
-// A Reference is an address in a line.
+// A Reference is an address in a line of text.
 type Reference struct {
-	// Start and End are where it stands in the line, in bytes.
+	// Start and End delimit the address in the line, in bytes.
 	Start, End int
-	// Address is the number as it stands there.
+	// Address is the number in the text.
 	Address uint64
 	Kind    Kind
 
-	// Module is the path or the name of the module as the text has it, "" where it
-	// says none. It comes from another machine.
+	// Module is the path or name of the module in the text, or "" if there is none. It comes from another machine.
 	Module   string
 	Identity modules.Identity
-	// Offset is the address within Space.
+	// Offset is the address relative to Space.
 	Offset uint64
 	Space  Space
-	// SectionNumber counts from 1; Name is the function that Offset counts from.
+	// SectionNumber counts from 1. Name is the function that Offset is relative to.
 	SectionNumber int
 	Name          string
 }
 
-// A Mapping is a part of a module in the memory of a process.
+// A Mapping is a part of a module that is mapped into a process.
 type Mapping struct {
-	// Start and End (not included) are its addresses.
+	// Start and End delimit the addresses; End is not included.
 	Start, End uint64
-	// Offset is what lies at Start, in Space: [File] or [Linked].
+	// Offset is the position of Start in Space, which is [File] or [Linked].
 	Offset uint64
 	Space  Space
 

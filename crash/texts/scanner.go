@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A scanner goes over a line. Its methods advance only where they succeed.
+// A scanner reads the parts of a line. Its methods advance only if they succeed.
 type scanner struct {
 	s   string
 	pos int
@@ -13,7 +13,7 @@ type scanner struct {
 
 func (c *scanner) rest() string { return c.s[c.pos:] }
 
-// blanks passes over blanks and tabs, and reports whether there were some.
+// blanks skips blanks and tabs, and reports whether there were any.
 func (c *scanner) blanks() bool {
 	from := c.pos
 	for c.pos < len(c.s) && (c.s[c.pos] == ' ' || c.s[c.pos] == '\t') {
@@ -22,7 +22,7 @@ func (c *scanner) blanks() bool {
 	return c.pos > from
 }
 
-// text passes over a text that comes next.
+// text skips t if it comes next.
 func (c *scanner) text(t string) bool {
 	if !strings.HasPrefix(c.s[c.pos:], t) {
 		return false
@@ -31,7 +31,7 @@ func (c *scanner) text(t string) bool {
 	return true
 }
 
-// to passes over everything up to the end of a text.
+// to skips everything up to the end of the next t, and returns what is before t.
 func (c *scanner) to(t string) (before string, ok bool) {
 	i := strings.Index(c.s[c.pos:], t)
 	if i < 0 {
@@ -42,7 +42,7 @@ func (c *scanner) to(t string) (before string, ok bool) {
 	return before, true
 }
 
-// digits returns how many decimal digits a text begins with.
+// digits returns the number of decimal digits at the beginning of a text.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -66,8 +66,7 @@ func (c *scanner) decimal() (n uint64, ok bool) {
 	return n, true
 }
 
-// hex reads a hexadecimal number of 1 to 16 digits. WinDbg writes a backtick
-// in the middle of long ones.
+// hex reads a hexadecimal number of 1 to 16 digits. WinDbg writes a backtick in the middle of long numbers.
 func (c *scanner) hex() (n uint64, ok bool) {
 	i, count := c.pos, 0
 	for ; i < len(c.s); i++ {
@@ -94,7 +93,7 @@ func (c *scanner) hex() (n uint64, ok bool) {
 	return n, true
 }
 
-// prefix passes over 0x. Some printed texts have a multiplication sign for the x.
+// prefix skips 0x. Some printed texts have a multiplication sign instead of the x.
 func (c *scanner) prefix() bool { return c.text("0x") || c.text("0X") || c.text("0×") }
 
 // prefixed reads a hexadecimal number with 0x.
@@ -109,7 +108,7 @@ func (c *scanner) prefixed() (n uint64, ok bool) {
 	return 0, false
 }
 
-// reference makes a reference of the number that ends here and began at from.
+// reference returns the reference for the number that began at from and ends at the current position.
 func (c *scanner) reference(from int, address uint64, kind Kind) Reference {
 	return Reference{Start: from, End: c.pos, Address: address, Kind: kind}
 }

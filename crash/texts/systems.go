@@ -6,13 +6,13 @@ import (
 	"logparser/modules"
 )
 
-// readKernelFault reads what the kernel says of a process that it ended:
+// readKernelFault reads the kernel's message about a process that it ended:
 //
 //	seg[8730]: segfault at 8 ip 000055d0a1f00272 sp 00007ffd… error 4 in seg[1272,55d0a1f00000+1000]
 //	traps: seg[8730] general protection fault ip:55d0a1f00272 sp:7ffd… error:0 in seg[55d0a1f00000+1000]
 //
-// The address is exact. Newer kernels say the offset in the file before the
-// mapping; of older ones only the offset in the mapping that has the code is known.
+// The address is exact. Newer kernels print the offset in the file before the
+// mapping. With older ones only the offset in the mapping with the code is known.
 func (r *Reader) readKernelFault(line string) bool {
 	c := scanner{s: line}
 	if _, ok := c.to(" ip"); !ok || !c.text(" ") && !c.text(":") {
@@ -49,7 +49,7 @@ func (r *Reader) readKernelFault(line string) bool {
 //	RIP: 0010:drv_write+0x1c/0x90 [drv]
 //	 ? vfs_write+0x10/0x20 [mod]
 //
-// The number behind the slash is the function's size. The line with RIP (pc, on
+// The number after the slash is the size of the function. The line with RIP (pc, on
 // other machines) is exact, the others are return addresses.
 func (r *Reader) readKernelTrace(line string) bool {
 	plus := strings.LastIndex(line, "+0x")
@@ -84,14 +84,14 @@ func (r *Reader) readKernelTrace(line string) bool {
 	return true
 }
 
-// readJava reads the native frames of a Java machine's report, of which the first is
+// readJava reads the native frames in the report of a Java virtual machine. The first is
 // exact:
 //
 //	V  [libjvm.so+0xed2f94]  Unsafe_PutLong+0x124
 //	C  [libjli.so+0x4592]  JavaMain+0xd82
 func (r *Reader) readJava(line string) bool {
 	c := scanner{s: line}
-	// The head repeats the first frame behind "# ".
+	// The head of the report repeats the first frame after "# ".
 	c.text("# ")
 	if !c.text("V  [") && !c.text("C  [") && !c.text("v  [") {
 		return false
@@ -153,12 +153,12 @@ func (r *Reader) readRust(line string) bool {
 	return true
 }
 
-// readPerf reads the frames of perf script, of which the first is exact:
+// readPerf reads the frames of perf script. The first is exact:
 //
 //	55d0a1f01380 app::f+0x0 (/opt/app)
 //
-// The number is an address of the process where mmap events say where the module
-// lay, otherwise an address of the module as it was linked.
+// The number is an address of the process if mmap events tell where the module
+// was mapped, otherwise an address of the module as it was linked.
 func (r *Reader) readPerf(line string) bool {
 	c := scanner{s: line}
 	if !c.blanks() {
@@ -184,12 +184,12 @@ func (r *Reader) readPerf(line string) bool {
 	return true
 }
 
-// readMac reads frames of macOS's reports, and lists of modules:
+// readMac reads frames and lists of modules in reports of macOS:
 //
 //	3   bdlli-bind    0x000000010507c1ac 0x105000000 + 508332
 //	0x1000ac000 - 0x100c13fff app arm64  <uuid> /path
 //
-// The number behind the second address is decimal. Frame 0 is exact.
+// The number after the second address is decimal. Frame 0 is exact.
 func (r *Reader) readMac(line string) bool {
 	if r.readBinaryImage(line) || r.readProcMappings(line) {
 		return true
@@ -231,15 +231,15 @@ func (r *Reader) readMac(line string) bool {
 	return true
 }
 
-// buildIDWords stand in each line of systemd's list of modules, which comes before the stacks:
+// buildIDWords is part of each line of systemd's list of modules, which comes before the stacks:
 //
 //	Module libc.so.6 with build-id 18b9a9a8c523e5cfe5b5d946d605d09242f09798
 const buildIDWords = " with build-id "
 
-// maxBuilds bounds the modules that are remembered.
+// maxBuilds bounds the modules whose identities are kept.
 const maxBuilds = 1 << 14
 
-// readBuildIDs takes the build-ids of modules. In syslog all lines of a report are one, with "#012" between them.
+// readBuildIDs reads the build-ids of modules. In syslog all lines of a report are joined by "#012".
 func (r *Reader) readBuildIDs(line string) {
 	for _, part := range strings.Split(line, "#012") {
 		head, digits, ok := strings.Cut(part, buildIDWords)

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// String writes a reference as the tests have it: the text, its kind, and what it
-// counts from.
+// String returns a reference in the form of the tests: the text, its kind, and what it is relative to.
 func describe(line string, f *Reference) string {
 	s := fmt.Sprintf("%s %v", line[f.Start:f.End], f.Kind)
 	space := [...]string{"process", "linked", "file", "code", "section", "function"}[f.Space]
@@ -265,7 +264,7 @@ func TestFormats(t *testing.T) {
 			var got []string
 			for line := range strings.SplitSeq(f.text, "\n") {
 				list := r.Line(line)
-				// What is not interesting may be passed over.
+				// Lines that are not interesting may be skipped.
 				var others []Reference
 				if Interesting([]byte(line)) {
 					others = passing.Line(line)
@@ -289,7 +288,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// appleText has frames in one line, as macOS writes them, and in several. Their images come behind.
+// appleText has frames in one line, as macOS writes them, and in several lines. The images come after them.
 const appleText = `{"app_name":"app","bug_type":"309"}
 {
   "pid" : 12,
@@ -308,7 +307,7 @@ const appleText = `{"app_name":"app","bug_type":"309"}
   ]
 }`
 
-// TestAppleReport reads the JSON of macOS: the first frame of each list is exact, but not where an exception
+// TestAppleReport reads a JSON report of macOS. The first frame of each list is exact, except for the place where an exception
 // was thrown.
 func TestAppleReport(t *testing.T) {
 	first, _, _ := strings.Cut(appleText, "\n")
@@ -342,7 +341,7 @@ func TestAppleReport(t *testing.T) {
 	}
 }
 
-// TestAfterSignal has the frame below a signal handler's exact, and only that.
+// TestAfterSignal checks that the frame below a signal handler is exact, and only that one.
 func TestAfterSignal(t *testing.T) {
 	r := NewReader()
 	r.Line("./seg(+0x11e8)[0x562cbd9791e8]")
@@ -355,7 +354,7 @@ func TestAfterSignal(t *testing.T) {
 	}
 }
 
-// TestMappings has later mappings replace those that they overlap.
+// TestMappings checks that later mappings replace those that they overlap.
 func TestMappings(t *testing.T) {
 	r := NewReader()
 	for _, m := range []Mapping{{Start: 10, End: 20, Module: "a"}, {Start: 30, End: 40, Module: "b"}, {Start: 20, End: 30, Module: "c"}, {Start: 15, End: 25, Module: "d"}, {Start: 5, End: 5, Module: "e"}} {
@@ -374,8 +373,8 @@ func TestMappings(t *testing.T) {
 	}
 }
 
-// FuzzLine reads texts in which lines of all formats are mixed: references lie
-// within their lines, and what is not interesting has none.
+// FuzzLine reads texts with lines of all formats. References must lie within their lines, and lines that are not interesting
+// must have none.
 func FuzzLine(f *testing.F) {
 	for _, x := range fixtures {
 		f.Add(x.text)

@@ -11,7 +11,7 @@ import (
 //	00 006ffb2c 778624c0 ntdll!RtlpNtSetValueKey+0x27a0
 //	01 00000012`7f2ff8d0 00007ff6`12341072 app+0x1072
 //
-// The names belong to the row, whose address in the second column is that of the row
+// A row has the name of its own frame, but its second column has the return address, which is the address of the row
 // after it. Row 0 is exact.
 func (r *Reader) readWinDbg(line string) bool {
 	c := scanner{s: line}
@@ -62,7 +62,7 @@ func symbolOffset(line string, from int) (f Reference, ok bool) {
 	text := line[from:]
 	end := len(text)
 	if i := strings.Index(text, " ["); i >= 0 {
-		end = i // the line of the source
+		end = i // the source line follows
 	}
 	text = strings.TrimRight(text[:end], " \t\r")
 	name, offset := text, uint64(0)
@@ -88,8 +88,8 @@ func symbolOffset(line string, from int) (f Reference, ok bool) {
 	return f, true
 }
 
-// readSections reads an address as linkers' maps and the patent's report write it: a
-// section's number and an offset in it, with the module behind:
+// readSections reads an address in the form of a linker's map and of the report exelog: a
+// section's number and an offset in it, then the module:
 //
 //	at 00601099 0001:00000099 H:\Log\MAPEXE\Debug\MAPDLL.dll
 func (r *Reader) readSections(line string) bool {
@@ -116,9 +116,9 @@ func (r *Reader) readSections(line string) bool {
 	return false
 }
 
-// A windowsEvent is what was read of an event that Windows writes when a program has
+// A windowsEvent is the state of reading an event that Windows logs when a program has
 // ended by itself ("Application Error", 1000). Its words are in the language of the
-// system; its order and shape are not:
+// system, but its order and form are always the same:
 //
 //	Faulting module name: ntdll.dll, version: 10.0.19041.5607, time stamp: 0x15600361
 //	Exception code: 0xc0000374
@@ -126,12 +126,12 @@ func (r *Reader) readSections(line string) bool {
 type windowsEvent struct {
 	module string
 	stamp  uint32
-	// numbers counts the lines since that have one number.
+	// numbers counts the lines after the module that have one number.
 	numbers int
 }
 
-// readWindowsEvent reads its lines. The last module that is named is the one, the
-// second number behind it the offset, which is exact.
+// readWindowsEvent reads the lines of such an event. The module is the last one that is named. The second number after it is
+// the offset, which is exact.
 func (r *Reader) readWindowsEvent(line string) bool {
 	_, value, ok := strings.Cut(strings.TrimRight(line, " \t\r"), ": ")
 	if !ok {
