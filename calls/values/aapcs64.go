@@ -8,10 +8,11 @@ import (
 )
 
 // This file finds the places of values by the procedure call standard for the Arm 64-bit architecture (AAPCS64, section 6.8.2,
-// as Linux has it). The first letter of a vector register's name says how many of its bytes hold the value: s0 stands for the
-// lowest 4 bytes of register 0, d0 for the lowest 8, q0 for all 16.
+// in the variant of Linux). The first letter of a vector register's name tells how many of its bytes hold the value: s0 stands
+// for the lowest 4 bytes of register 0, d0 for the lowest 8, q0 for all 16.
 
-// argumentRegisters64 is how many registers of each kind take arguments, resultVectors64 how many vector registers take results.
+// argumentRegisters64 is how many registers of each kind take arguments. resultVectors64 is how many vector registers take
+// results.
 const (
 	argumentRegisters64 = 8
 	resultVectors64     = 4
@@ -27,7 +28,7 @@ func inVector(t *types.Type) bool {
 	return t.Kind == types.Float && (t.Size == 4 || t.Size == 8 || t.Size == 16) || isShortVector(t)
 }
 
-// vectorNames has the first letter of a vector register's name by how many bytes of it are used.
+// vectorNames has the first letter of a vector register's name by the number of its bytes that are used.
 var vectorNames = map[int]string{4: "s", 8: "d", 16: "q"}
 
 // homogeneous returns the type and the number of a struct's elements, if the struct has one to four numbers or vectors of one
@@ -44,8 +45,8 @@ func homogeneous(t *types.Type) (of *types.Type, count int) {
 	return nil, 0
 }
 
-// sameParts adds the offsets of a type's numbers and vectors to at, and returns the type that they have. ok is false if one of
-// them has another type than of, or if the type contains anything else.
+// sameParts adds the offsets of a type's numbers and vectors to at, and returns their common type. of is the type of those
+// before, or nil. ok is false if one of them has another type, or if t contains anything else.
 func sameParts(t *types.Type, offset int, of *types.Type, at map[int]bool, left *int) (_ *types.Type, ok bool) {
 	if *left--; *left < 0 || t == nil {
 		return nil, false
@@ -79,8 +80,8 @@ func sameParts(t *types.Type, offset int, of *types.Type, at map[int]bool, left 
 	return nil, false
 }
 
-// naturalAlignment returns the alignment of a type that its parts need, in bytes. It ignores an alignas of the type itself,
-// as the standard does.
+// naturalAlignment returns the alignment in bytes that the parts of a type need. Like the standard, it ignores an alignas of
+// the type itself.
 func naturalAlignment(t *types.Type) int {
 	bare := *t
 	bare.Align = 0
@@ -90,7 +91,7 @@ func naturalAlignment(t *types.Type) int {
 		align = t.Size
 	}
 	for i := range t.Members {
-		// A part that does not lie at a multiple of its alignment shows that the struct is packed.
+		// In a packed struct, a part or the size is not a multiple of the alignment.
 		if m := &t.Members[i]; align > 8 && (m.Offset%align != 0 && m.Type != nil && alignmentOf(m.Type, &left) == align || t.Size%align != 0) {
 			return 8
 		}
@@ -127,18 +128,18 @@ func isToldWithin(t *types.Type, left *int) bool {
 	return true
 }
 
-// A passing is how values of a type are passed.
+// A passing is a way in which values are passed.
 type passing uint8
 
 const (
 	notTold passing = iota
 	asInteger
 	asVector
-	asVectors // of a homogeneous struct
+	asVectors // each element of a homogeneous struct in a register of its own
 	byAddress
 )
 
-// passing64 says how values of a type are passed, as arguments and as results.
+// passing64 returns how values of a type are passed, as arguments and as results.
 func passing64(t *types.Type) passing {
 	if t == nil {
 		return notTold
@@ -183,15 +184,15 @@ func passing64(t *types.Type) passing {
 	return notTold
 }
 
-// An aapcs64 gives the arguments of a call their places, one after the other.
+// An aapcs64 assigns places to the arguments of one call, in order.
 type aapcs64 struct {
 	integers, vectors int
 	stackPlaces
-	// lost says that the place of an argument was not known. Then the places of all later arguments are not known, either.
+	// lost says that the place of an argument was not known. Then the places of all later arguments are not known either.
 	lost bool
 }
 
-// begin need not look at the result: its address has a register of its own.
+// begin need not look at the result, because its address has a register of its own.
 func (s *aapcs64) begin(f *types.Function) { s.lost = f.Altered }
 
 func (s *aapcs64) place(t *types.Type) (place string, pointed bool) {
@@ -278,8 +279,8 @@ func (s *aapcs64) result(f *types.Function) (place string, pointed bool) {
 	return "", false
 }
 
-// bytes64 returns how many bytes a value takes in integer registers. Types of texts have no size of their own: a text is passed
-// as a pointer, and a view as a pointer and a length.
+// bytes64 returns how many bytes a value takes in integer registers. Texts have no size of their own: a text is passed as a
+// pointer, and a view as a pointer and a length.
 func bytes64(t *types.Type) int {
 	switch {
 	case t.Kind != types.Text:

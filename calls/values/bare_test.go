@@ -7,7 +7,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// TestEmptyClass: a value without bytes is known, also where nothing was taken of the call.
+// TestEmptyClass checks that a value without information is known even if nothing was taken of the call.
 func TestEmptyClass(t *testing.T) {
 	empty := &types.Type{Kind: types.Struct, Size: 1, Name: "std::less<int>"}
 	holder := &types.Type{Kind: types.Struct, Size: 1, Name: "Holder", Members: []types.Member{{Name: types.Base, Type: empty}, {Name: "order", Type: empty}}}

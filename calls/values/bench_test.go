@@ -27,7 +27,7 @@ enter rsi value 4 1 flags
 leave rax value 4 1 return
 `
 
-// BenchmarkValues tests and decodes the values of calls: two integers and a result, a text and an integer.
+// BenchmarkValues tests and decodes the values of calls: two integers and a result, or a text and an integer.
 func BenchmarkValues(b *testing.B) {
 	// As much memory as a session with a large log has, so that the garbage collector runs as often as there.
 	session := make([]byte, 64<<20)

@@ -6,24 +6,25 @@ import (
 	"logparser/symbols/types"
 )
 
-// This file finds the places of values on x86, by the System V ABI of the i386 and by the conventions of Windows. These put
-// arguments on the stack, but a function may take some in registers: if its source says so (regparm, fastcall, thiscall, which
-// methods have on Windows), or if the compiler chose to, which it may for functions that only their own file calls. Only debug
-// information tells which. So an argument has the place that debug information gives for the function's entry, and no known
-// place otherwise.
+// This file finds the places of values on x86, by the System V ABI for i386 and by the conventions of Windows. These put
+// arguments on the stack. But a function may take some in registers: if its source says so (regparm, fastcall, thiscall, which
+// methods have on Windows), or if the compiler chooses to, which it may for functions that are called only within their own
+// file. Only debug information tells this. So an argument has the place that debug information gives for the function's entry,
+// and no known place otherwise.
 
-// cdeclRegisters are the registers that can hold arguments, by their numbers in DWARF.
+// cdeclRegisters are the registers that can hold arguments, by their DWARF numbers.
 var cdeclRegisters = map[int]string{0: "eax", 1: "ecx", 2: "edx"}
 
-// inECX is where methods on Windows get the object's address.
+// inECX is the place of the object's address in methods on Windows.
 var inECX = types.Entry{Kind: types.InRegister, Number: 1}
 
-// A cdecl gives the arguments of a call their places, one after the other.
+// A cdecl assigns places to the arguments of one call, in order.
 type cdecl struct {
 	parameters []types.Parameter
 	// own says that the compiler may have chosen other places for this function than the ABI's.
 	own bool
-	// windows says that small classes are returned in registers.
+	// windows says that the conventions of Windows apply: small classes are returned in registers, and methods may get the
+	// object's address in ecx.
 	windows bool
 }
 
@@ -73,7 +74,7 @@ func (s *cdecl) result(f *types.Function) (place string, pointed bool) {
 			return "eax", false
 		}
 	case types.Float:
-		// A function that only its own file calls may return a number of 4 or 8 bytes in a vector register instead.
+		// A function that is called only within its own file may return a number of 4 or 8 bytes in a vector register instead.
 		if !s.own || t.Size > 8 {
 			return "st0", false
 		}
@@ -100,7 +101,7 @@ func (s *cdecl) result(f *types.Function) (place string, pointed bool) {
 	return "", false
 }
 
-// smallWin32 returns where a function for x86 on Windows returns a class.
+// smallWin32 returns the place of a class that a function for x86 on Windows returns.
 func smallWin32(t *types.Type) (place string, pointed bool) {
 	switch {
 	case t.Indirect && !t.Doubtful:
@@ -117,8 +118,9 @@ func smallWin32(t *types.Type) (place string, pointed bool) {
 	return "eax", true
 }
 
-// plainWin32 reports whether a class of size bytes is surely returned as one: in integer registers or in memory. Compilers do not
-// agree on those that are nothing but one floating number or vector: it may be in a register of its own.
+// plainWin32 reports whether a class of size bytes is certainly returned in integer registers or in memory. It is not for a
+// class whose only content is one floating-point number or vector: some compilers return that in a floating-point or vector
+// register.
 func plainWin32(t *types.Type, size, depth int) bool {
 	switch {
 	case t == nil || t.Size <= 0 || depth > maxTypeDepth:

@@ -50,8 +50,8 @@ func TestCdecl(t *testing.T) {
 	}
 }
 
-// TestWin32Results checks where functions for x86 on Windows return their results: small classes in registers, and those of one
-// floating number in a place that is not known.
+// TestWin32Results checks where functions for x86 on Windows return their results: small classes in registers, and classes of
+// one floating-point number in a place that is not known.
 func TestWin32Results(t *testing.T) {
 	integer := &types.Type{Kind: types.Int, Size: 4, Name: "int"}
 	float := &types.Type{Kind: types.Float, Size: 4, Name: "float"}
@@ -94,7 +94,7 @@ func TestWin32Results(t *testing.T) {
 	}
 }
 
-// TestForget checks that nothing is left of what a function is entered with.
+// TestForget checks that no value that is taken at the function's entry stays known.
 func TestForget(t *testing.T) {
 	value := Op{Kind: Direct, Size: 4}
 	f := Function{Enter: []Value{{Name: "a", Place: "stack+0", Op: value}}, Leave: []Value{{Name: Result, Place: "eax", Op: value}, {Name: "a@leave", Place: "@stack+0", Op: value}}}

@@ -9,8 +9,7 @@ import (
 	"logparser/parser"
 )
 
-// TestClass checks that the class that an object really has is shown, and that none is shown if its table of virtual methods has
-// no name.
+// TestClass checks that the real class of an object is shown, but no class if its table of virtual methods has no name.
 func TestClass(t *testing.T) {
 	text := strings.Join([]string{
 		"lpvalues 1", "machine x86-64", "abi sysv",

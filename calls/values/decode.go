@@ -14,7 +14,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// The texts of values that are not known, in the window and in saved files.
+// What is shown instead of a value that is not known, in the window and in saved files.
 const (
 	notTaken    = "?"            // the plan says that the recorder could not take the value
 	notRecorded = "not recorded" // the value did not fit into the record
@@ -24,7 +24,7 @@ const (
 	null        = "null"
 )
 
-// A Callee says of a called function what decoding its values needs. Do not copy it, and do not change it after its first use.
+// A Callee identifies a called function for decoding its values. Do not copy it, and do not change it after its first use.
 type Callee struct {
 	// Module is the base name of the function's module, and Identity is the identity of that module.
 	Module   string
@@ -33,17 +33,17 @@ type Callee struct {
 	RVA uint64
 	// Symbol returns the name of an address in the call's process, or "" if it has none. Symbol may be nil.
 	Symbol func(address uint64) string
-	// known caches what a decoder's plan says of the function. It is nil before the first question.
+	// known caches what the plan of one decoder has for the function. It is nil until Decoder.Function is called.
 	known atomic.Pointer[known]
 }
 
-// known is what the plan of a decoder says of a function.
+// known is what the plan of the decoder by has for a function: nil if it has nothing.
 type known struct {
 	by       *Decoder
 	function *Function
 }
 
-// A Decoder makes values of the bytes that a log has of them. Its methods may be called by several goroutines at once.
+// A Decoder decodes the values that a log has of calls. Several goroutines may use it at once.
 type Decoder struct {
 	taken  *parser.ValuesTaken
 	plan   *Plan
@@ -56,8 +56,8 @@ type place struct {
 	names []string
 }
 
-// NewDecoder returns a decoder of a log's values. It returns a decoder also with an error, which says what is wrong with the
-// plan: that decoder shows the values that were taken by the plan as unverified.
+// NewDecoder returns a decoder of a log's values. If the plan in the log is incomplete or damaged, it returns an error and also
+// a decoder, which shows the values that were taken by the plan as unverified.
 func NewDecoder(taken *parser.ValuesTaken) (*Decoder, error) {
 	d := &Decoder{taken: taken, places: make(map[uint32]*place)}
 	for number, p := range taken.Places {
@@ -77,7 +77,8 @@ func NewDecoder(taken *parser.ValuesTaken) (*Decoder, error) {
 	return d, nil
 }
 
-// Function returns what the plan says of a function. It returns nil if the plan says nothing, or was made from another build.
+// Function returns what the plan has for a function. It returns nil if the plan does not have the function, or was made from
+// another build of its module.
 func (d *Decoder) Function(c *Callee) *Function {
 	if d.plan == nil {
 		return nil
@@ -102,9 +103,9 @@ func (d *Decoder) find(c *Callee) *Function {
 	return nil
 }
 
-// Named returns the names of a call's arguments without their values, for a call of which the log has no values. That is
-// expected in two cases: no argument of the function can be taken, or the compiler inlined the call, and the code there calls
-// the hooks at places that the plan does not have. In other cases Named returns nil.
+// Named returns the arguments of a call with their names but without values. It is for a call of which the log has no values,
+// and returns nil if that is unexpected. It is expected in two cases: none of the function's arguments can be taken, or the
+// call may have been inlined into a function whose hooks are not in the plan.
 func (d *Decoder) Named(c *Callee) []rows.Value {
 	f := d.Function(c)
 	switch {
@@ -121,14 +122,14 @@ func (d *Decoder) Named(c *Callee) []rows.Value {
 		if isTextOf(f.Enter, i) {
 			continue
 		}
-		named := Value{Name: strings.TrimPrefix(v.Name, noName), Type: v.Type} // without Op: not taken
+		named := Value{Name: strings.TrimPrefix(v.Name, noName), Type: v.Type} // the zero Op means that the value was not taken
 		list = append(list, d.value(c, &input{}, &named))
 	}
 	return list
 }
 
-// Returned returns the results of a call that has ended, all of them unknown, for a call of which the log has no result. Either
-// the call did not end by returning, or its result cannot be taken. Returned is nil if the function has no result.
+// Returned returns the results of a call that has ended, all of them unknown. It is for a call of which the log has no result,
+// because it did not end by returning or because the result cannot be taken. It returns nil if the function has no result.
 func (d *Decoder) Returned(c *Callee) []rows.Value {
 	f := d.Function(c)
 	if f == nil || len(f.Leave) == 0 {
@@ -143,12 +144,12 @@ func (d *Decoder) Returned(c *Callee) []rows.Value {
 	return list
 }
 
-// Arguments returns the arguments of a call, nil for none.
+// Arguments returns the arguments of a call, or nil if the log has none.
 func (d *Decoder) Arguments(c *Callee, v *parser.CallValues) []rows.Value {
 	return d.values(c, v, true)
 }
 
-// Results returns the results of a call, nil for none.
+// Results returns the values that were taken at the end of a call, or nil if the log has none; see [Outs].
 func (d *Decoder) Results(c *Callee, v *parser.CallValues) []rows.Value {
 	return d.values(c, v, false)
 }
@@ -247,7 +248,7 @@ func (p *Value) isPlain() bool {
 	return p.Op.Kind == Direct && p.Op.Size == p.Type.Size && p.Op.Size <= 8 && p.Type.Kind >= types.Int && p.Type.Kind <= types.Float && p.Name != noName
 }
 
-// plain decodes a value for which isPlain holds into v, which already has its name and type.
+// plain decodes a value for which isPlain holds. v must already have its name and type.
 func (in *input) plain(v *rows.Value, p *Value) {
 	b := in.take(p.Op.Size)
 	if b == nil {
@@ -266,14 +267,14 @@ func (in *input) plain(v *rows.Value, p *Value) {
 	}
 }
 
-// An input is the bytes that values are decoded from. Once bytes are missing for one value, over is set, and all later values
+// An input has the bytes that values are decoded from. If bytes are missing for one value, over is set, and all later values
 // are unknown.
 type input struct {
 	b    []byte
 	over bool
 }
 
-// take returns the next n bytes, nil if they are not there.
+// take returns the next n bytes, or nil if there are fewer.
 func (in *input) take(n int) []byte {
 	if in.over || n > len(in.b) {
 		in.over = true
@@ -335,7 +336,7 @@ const (
 	textNull        = 0xffff
 )
 
-// text decodes a text of which the recorder kept at most most bytes.
+// text decodes a text of which the recorder kept no more than most bytes.
 func (in *input) text(name, typ string, most int) rows.Value {
 	s, cut, ok := in.charactersAt(most)
 	if !ok {
@@ -346,7 +347,8 @@ func (in *input) text(name, typ string, most int) rows.Value {
 	return v
 }
 
-// showText sets the shown form of a text. It is quick for texts that need no escapes, which most do not.
+// showText sets the shown form of a text, and its characters. If the text needs no escapes, which is the usual case, both share
+// their memory.
 func showText(v *rows.Value, s []byte) {
 	plain := true
 	for _, c := range s {
@@ -367,7 +369,7 @@ func showText(v *rows.Value, s []byte) {
 	}
 }
 
-// characters decodes a text as text does, but does not make the form that is shown.
+// characters decodes a text as text does, but without its shown form.
 func (in *input) characters(name, typ string, most int) rows.Value {
 	b := in.take(2)
 	if b == nil {
@@ -436,7 +438,7 @@ var givenTypes = [...]types.Type{
 	13: {Kind: types.Pointer, Size: 8, Name: "void*"}, 14: {Kind: types.Text, Name: ""}, 15: {Kind: types.Text, Name: ""},
 }
 
-// given decodes the values that the program gave itself.
+// given decodes the values that the program itself gave to the recorder.
 func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Value {
 	p := d.places[g.Place]
 	if p == nil {
@@ -471,7 +473,7 @@ func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Val
 		if t.Kind == types.Text {
 			v := in.text(name, typ, maxGivenText)
 			if of == 15 && v.Kind == rows.TextValue {
-				// The program has described the value in words: that is shown without quotation marks.
+				// The program gave a description of the value, which is shown without quotation marks.
 				v.Text = strings.ToValidUTF8(printable(v.Characters), "�")
 				if v.Cut {
 					v.Text += "…"
@@ -492,8 +494,9 @@ func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Val
 	return list
 }
 
-// The registers that calling conventions of x86-64 use, integer registers first: those of arguments and results by System V,
-// and those of arguments on Windows. Windows returns results in the first of leaveRegisters.
+// The registers of calling conventions of x86-64, integer registers first. enterRegisters and leaveRegisters are those of
+// System V, win64Registers those of arguments on Windows. Results on Windows are in the first register of each list of
+// leaveRegisters.
 var (
 	enterRegisters = [2][]string{{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, {"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}}
 	leaveRegisters = [2][]string{{"rax", "rdx"}, {"xmm0", "xmm1"}}

@@ -12,7 +12,7 @@ import (
 	"logparser/rows"
 )
 
-// decodedPlan is a plan with a function at each multiple of 0x100. Each takes a value of another kind.
+// decodedPlan is a plan with a function at each multiple of 0x100, each of which takes another kind of value.
 const decodedPlan = `lpvalues 1
 machine x86-64
 abi sysv
@@ -70,7 +70,7 @@ func takenBy(plan string) *parser.ValuesTaken {
 
 var build = modules.Identity{BuildID: "\x01\x02\x03\x04"}
 
-// said returns the shown form of a call's values.
+// said returns the values of a call as they are shown.
 func said(list []rows.Value) string { return string(rows.AppendArguments(nil, list)) }
 
 // TestDecode decodes values of each kind.
@@ -182,7 +182,7 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestGiven decodes values that programs give to the recorder themselves.
+// TestGiven decodes values that programs give to the recorder.
 func TestGiven(t *testing.T) {
 	by := &parser.ValuesTaken{Places: map[uint32]*parser.ValuePlace{
 		1: {Names: `a, f(x, "y, )"), *p`, Codes: []uint8{7, 12, 14}, Types: []string{"int", "double", ""}},
@@ -232,7 +232,7 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// FuzzDecode decodes any bytes by any plan, and checks that the values shown have no more text than a bound.
+// FuzzDecode decodes any bytes by any plan, and checks that the amount of text is bounded.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(planWith("enter rdi value 4 1 a\nenter rsi text 4 14 s\nleave rax memory 0 12 10 return")), []byte{1, 0, 0, 0, 2, 0, 97, 98})
 	f.Add([]byte("lpvalues 1\ntype 1 struct 8 S\nmember 1 0 1 s\nmember 1 0 1 t\nmodule m\nidentity none\nfunction 0 ff f\nenter rdi value 8 1 a\n"), []byte("12345678"))

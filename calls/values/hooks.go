@@ -9,7 +9,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// word is how many bytes a pointer has where such hooks are followed.
+// word is the size of a pointer in bytes. Hooks are followed on x86-64 only.
 const word = 8
 
 // AtHooks changes a function's plan if its code calls the hooks of -finstrument-functions. At those calls, values are no longer
@@ -28,8 +28,9 @@ func (f *Function) AtHooks(code *hooks.Code) {
 	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
 }
 
-// Forget makes the values of the function's enter unknown, and what pointers lead to that are kept there: its hook may not be called
-// by its first instruction, so that nothing is where the calling convention puts it.
+// Forget makes all values unknown that are taken when the function is entered, and those that follow pointers kept at that
+// time. It is for a function whose first instruction may not be the call of the hook: at the call, values need not be where the
+// calling convention puts them.
 func (f *Function) Forget() {
 	for i := range f.Enter {
 		f.Enter[i].Place, f.Enter[i].Op = "-", Op{}
@@ -41,9 +42,9 @@ func (f *Function) Forget() {
 	}
 }
 
-// keepAt has the hook at which a function is entered keep the pointers that the values of Leave follow. The places of these
-// values become the numbers of the pointers, counted from 0 in the order of Hook.Keeps. A value whose pointer is not known at
-// that hook becomes unknown.
+// keepAt makes the hook at the function's entry keep the pointers that the values of Leave follow. The places of these values
+// become the numbers of the pointers, counted from 0 in the order of Hook.Keeps. A value whose pointer is not known at that
+// hook becomes unknown.
 func (f *Function) keepAt(enter []hooks.Hook) {
 	var keeps []string
 	for k := range f.Leave {
@@ -70,18 +71,18 @@ func (f *Function) keepAt(enter []hooks.Hook) {
 	if len(keeps) == 0 {
 		return
 	}
-	if len(f.Hooks) == 0 { // no value of Enter has a place there
+	if len(f.Hooks) == 0 { // no value of Enter has a known place at the hook
 		f.Hooks = []Hook{{RVA: enter[0].RVA, Places: slices.Repeat([]string{"-"}, len(f.Enter))}}
 	}
 	f.Hooks[0].Keeps = keeps
 }
 
-// takeAt chooses those hooks of a list at which the most values have known places, adds them to the function, and returns the
-// values with their places there.
+// takeAt chooses, of a list, the hooks at which most values have known places, adds them to the function, and returns the
+// values with their places. All chosen hooks take the same values, because a record does not tell which hook wrote it.
 func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value {
 	for k := range taken {
-		// This place has a pointer to the view. At a hook it may be in memory, where the recorder would take it for the view
-		// itself if At were not set.
+		// This place has a pointer to the view. If the hook finds the pointer in memory, the recorder would take that memory
+		// for the view itself, unless At is set.
 		if v := &taken[k]; v.Op.Kind == View && !strings.Contains(v.Place, "+") {
 			v.Op.At = true
 		}
@@ -125,7 +126,7 @@ func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value
 			v.Op, v.Place = Op{}, "-"
 		}
 		if v.Op.Kind == Unknown && isTextOf(taken, k) {
-			continue // the struct shows the text's pointer instead
+			continue // the struct shows the pointer of this text instead
 		}
 		for i := range at {
 			if at[i].Places[k] == "" {
@@ -142,8 +143,8 @@ func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value
 	return kept
 }
 
-// copiedAt returns where a value is at a hook, the one of a function's enter, that the function got the address of and has
-// copied, "" if there is no copy. It is taken from there, then.
+// copiedAt returns the place of the copy that the function has made, before a hook, of a value passed by address. It returns ""
+// if there is no copy. If there is one, copiedAt changes v so that the value is taken from the copy.
 func copiedAt(h *hooks.Hook, v *Value) (place string) {
 	switch {
 	case v.Op.Kind == Memory && v.Op.Offset == 0 && v.Op.Size <= MaxDirect:
@@ -158,7 +159,7 @@ func copiedAt(h *hooks.Hook, v *Value) (place string) {
 	return place
 }
 
-// placeAt returns where a value is at a hook, "" if that is not known.
+// placeAt returns the place of a value at a hook, or "" if it is not known.
 func placeAt(h *hooks.Hook, v *Value) string {
 	size := word
 	switch {
@@ -166,13 +167,13 @@ func placeAt(h *hooks.Hook, v *Value) string {
 		return ""
 	case strings.HasPrefix(v.Place, "@"):
 		if !h.Quiet() {
-			return "" // what is behind the hook may still write to what the pointer leads to
+			return "" // code after the hook may still write to the memory that the pointer leads to
 		}
 		return v.Place
 	case v.Op.Kind == Direct:
 		size = v.Op.Size
 	case !h.Quiet():
-		return "" // the memory that the pointer leads to may not have its value yet
+		return "" // the memory that the pointer leads to may not have the value yet
 	case v.Op.Kind == View && !v.Op.At && strings.Contains(v.Place, "+"):
 		size = 2 * word
 	}
@@ -183,18 +184,18 @@ func placeAt(h *hooks.Hook, v *Value) string {
 		return usedOf(v.Type, from, n)
 	})
 	if v.Op.Kind != Direct && strings.Contains(place, "=") {
-		return "" // a constant is no place that a pointer or a length can be taken from
+		return "" // the recorder takes constants as values, but not as pointers or lengths
 	}
 	return place
 }
 
-// usedOf returns how many of n bytes of a type, from one on, are not padding behind the last that has anything in it; 1 at least.
+// usedOf returns how many of n bytes of a type, beginning at offset from, are not padding at their end. It is at least 1.
 func usedOf(t *types.Type, from, n int) int { return max(min(usedUpTo(t, 0, from+n, 0)-from, n), 1) }
 
-// x87Bytes is how many bytes a long double has that are not padding.
+// x87Bytes is how many bytes of a long double are not padding.
 const x87Bytes = 10
 
-// usedUpTo returns the offset behind the last byte before end that is not padding.
+// usedUpTo returns the offset after the last byte before end that is not padding. t lies at offset at.
 func usedUpTo(t *types.Type, at, end, depth int) (used int) {
 	switch {
 	case t == nil || depth > maxKept:

@@ -8,7 +8,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// A Spec chooses functions, and says which of their values the recorder takes.
+// A Spec chooses functions and those of their values that the recorder takes.
 type Spec struct {
 	// Pattern is compared with the function's name, with and without its parameters. * stands for any characters, and ? for one.
 	// If Exclude is set, no values are taken of the functions that Pattern fits.
@@ -56,7 +56,7 @@ func ParseSpec(text string) (Spec, error) {
 	return s, nil
 }
 
-// fit reports whether a name fits a pattern of * and ?.
+// fit reports whether a name matches a pattern with * and ?.
 func fit(pattern, name string) bool {
 	p, n := 0, 0
 	star, back := -1, 0
@@ -123,7 +123,7 @@ const (
 	memoryBytes = 64
 )
 
-// A Maker makes the plans of a module's functions.
+// A Maker makes the plans of a module's functions. It is not safe for concurrent use.
 type Maker struct {
 	// ABI is the calling convention: [SysV], [Cdecl], [Win64], [Win32] or [AAPCS64].
 	ABI ABI
@@ -136,15 +136,15 @@ type Maker struct {
 // NewMaker returns a maker for a calling convention.
 func NewMaker(abi ABI) *Maker { return &Maker{ABI: abi, kept: make(map[*types.Type]*types.Type)} }
 
-// A convention is a calling convention. It finds the places of a function's arguments, which are asked for in order, and of its
-// result.
+// A convention is a calling convention. It finds the places of one function's arguments, which must be asked for in order, and
+// of its result.
 type convention interface {
-	// begin is called first.
+	// begin sets the function. It is called before the other methods.
 	begin(f *types.Function)
-	// place returns the place of the next argument, or "" if that is not known. pointed says that the place holds the argument's
-	// address, not the argument.
+	// place returns the place of the next argument, or "" if it is not known. pointed says that the place has the address of
+	// the argument, not the argument itself.
 	place(t *types.Type) (place string, pointed bool)
-	// result returns the place of the result when the function returns, in the same form.
+	// result returns the place of the result at the return of the function, in the same form.
 	result(f *types.Function) (place string, pointed bool)
 }
 
@@ -218,7 +218,6 @@ func (m *Maker) keep(t *types.Type, depth int) *types.Type {
 // maxTypeDepth bounds the depth of structs within structs.
 const maxTypeDepth = 32
 
-// planFunction makes the plan for a function.
 func planFunction(at convention, f *types.Function, items []string) Function {
 	plan := Function{RVA: f.RVA, Size: f.Size, Name: f.Name}
 	wanted := func(name string) bool {
@@ -289,7 +288,7 @@ func counted(f *types.Function, places []string, i int) Value {
 	return v
 }
 
-// outs appends to list the values that items ask for of one parameter with "@leave".
+// outs appends to list the values of one parameter that items ask for with "@leave".
 func outs(list []Value, items []string, p *types.Parameter, place string) []Value {
 	for _, item := range items {
 		base, ok := strings.CutSuffix(item, atLeave)
@@ -346,7 +345,7 @@ func keptPlaces(list []Value) []Value {
 // notKnown is the type of values whose type debug information does not give.
 var notKnown = &types.Type{Kind: types.Opaque, Name: "?"}
 
-// take returns the plan's entry for a value at a place.
+// take returns the entry of the plan for a value at a place.
 func take(name string, t *types.Type, place string, pointed bool) Value {
 	v := Value{Name: name, Place: place, Type: t}
 	if name == "" {
@@ -392,12 +391,12 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 	return v
 }
 
-// stringOp returns the operation that takes the text of a std::string, of which the place has the address.
+// stringOp returns the operation that takes the text of a std::string whose address is in the place.
 func stringOp(t *types.Type) Op {
 	return Op{Kind: String, At: t.Begin > 0, Offset: t.Begin, Max: textBytes, Library: t.Library}
 }
 
-// held returns how many bytes a place holds. If a value has more bytes, those are padding.
+// held returns how many bytes of a value a place can hold. Further bytes of the value are padding.
 func held(place string) int {
 	if strings.Contains(place, "stack") || place == "st0" {
 		return MaxDirect
@@ -422,12 +421,12 @@ func named(t *types.Type, name string) *types.Type {
 	return &c
 }
 
-// shown reports whether the bytes of a type mean something to people.
+// shown reports whether the bytes of a type mean something to the user.
 func shown(t *types.Type) bool {
 	return t.Size > 0 && !inside(t) && t.Kind != types.Opaque && t.Kind != types.Text && (t.Kind != types.Struct || len(t.Members) > 0)
 }
 
-// inside reports whether a type is a class of the standard library whose members mean nothing to people, such as std::vector.
+// inside reports whether a type is a class of the standard library whose members mean nothing to the user, such as std::vector.
 func inside(t *types.Type) bool {
 	name, std := strings.CutPrefix(t.Name, "std::")
 	if t.Kind != types.Struct || !std {
@@ -449,12 +448,12 @@ func isView(t *types.Type) bool {
 	return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdStringView)
 }
 
-// leads reports whether the value at a place is one pointer or reference.
+// leads reports whether a place has one whole pointer or reference.
 func leads(t *types.Type, place string) bool {
 	return (!strings.Contains(place, "+") || strings.HasPrefix(place, "stack+")) && (t.Kind == types.Pointer || t.Kind == types.Reference)
 }
 
-// target returns the plan's entry for what a pointer or reference leads to.
+// target returns the entry of the plan for what a pointer or reference leads to.
 func target(name string, t *types.Type, place string) Value {
 	v := Value{Name: name, Place: "-", Type: notKnown}
 	if !leads(t, place) || t.Target == nil {
@@ -481,7 +480,7 @@ func target(name string, t *types.Type, place string) Value {
 	return v
 }
 
-// member returns the plan's entry for a member of what a pointer or reference leads to.
+// member returns the entry of the plan for a member of what a pointer or reference leads to.
 func member(name, path string, t *types.Type, place string) Value {
 	v := Value{Name: name, Place: "-", Type: notKnown}
 	if !leads(t, place) {
@@ -509,7 +508,7 @@ func member(name, path string, t *types.Type, place string) Value {
 	return v
 }
 
-// findMember returns the member with a name, or nil. It also looks into base classes and into members without a name.
+// findMember returns the member with a name, or nil. It also searches base classes and members without a name.
 func findMember(t *types.Type, name string, depth int) *types.Member {
 	if t == nil || depth > 8 {
 		return nil

@@ -9,18 +9,19 @@ import (
 	"logparser/symbols/types"
 )
 
-// A Test says which values a [Matcher] looks for. Number and Text are quicker forms of Fits and may be nil.
+// A Test says which values a [Matcher] looks for. Number and Text are faster forms of Fits; they may be nil.
 type Test struct {
 	// Fits reports whether a value fits. It must not look at a text's shown form, only at its characters.
 	Fits func(v *rows.Value) bool
-	// Number returns what Fits returns for a value that is no text. It may be set only if Fits looks at nothing but the kind and
-	// the bits of such a value.
+	// Number returns what Fits returns for a value that is not a text. It may be set only if Fits depends on nothing but the
+	// kind and the bits of such a value.
 	Number func(kind rows.ValueKind, bits uint64) bool
 	// Text returns what Fits returns for a text with these characters. It must not keep the string, whose bytes may change later.
 	Text func(characters string) bool
 }
 
-// A Matcher tests one argument of a call, or its result. It decodes only as much of the recorded bytes as that takes.
+// A Matcher tests one argument of a call, or its result. It decodes only the recorded bytes that are needed for that. Several
+// goroutines may use it at once if they may call the functions of its Test.
 type Matcher struct {
 	d      *Decoder
 	c      *Callee
@@ -51,7 +52,7 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 	if f == nil {
 		return nil, true
 	}
-	named := enter || isOut(path) // the path begins with a name; that of a result does not
+	named := enter || isOut(path) // the path begins with the name of an argument, not with a member of the result
 	m = &Matcher{d: d, c: c, plan: f.Leave, result: !named, test: test}
 	if enter {
 		m.plan = f.Enter
@@ -125,7 +126,7 @@ func plainPart(t *types.Type, path string, depth int) (plain *types.Type, offset
 		}
 		return nil, 0
 	}
-	const few = 16 // with more members, some may not be shown, and what is not shown does not fit
+	const few = 16 // with more members, some may not be shown, and a member that is not shown does not fit
 	if t.Kind != types.Struct || depth > 2 || len(t.Members) > few || strings.HasPrefix(t.Name, "std::") {
 		return nil, 0
 	}
@@ -204,8 +205,9 @@ func (m *Matcher) matchPart(in *input, part *matchedPart) (fits, there bool) {
 	return false, false
 }
 
-// charactersAt takes the characters of a text of which the recorder kept at most most bytes; cut says that the text was longer.
-// ok is false, and nothing is taken, if there is no text: it was null or not readable, or bytes are missing.
+// charactersAt takes the characters of a text of which the recorder kept no more than most bytes. cut says that the text was
+// longer. ok is false, and nothing is taken, if there are no characters: the pointer was null or not readable, or bytes are
+// missing.
 func (in *input) charactersAt(most int) (s []byte, cut, ok bool) {
 	if in.over || len(in.b) < 2 {
 		return nil, false, false
@@ -219,7 +221,7 @@ func (in *input) charactersAt(most int) (s []byte, cut, ok bool) {
 	return s, n > most, true
 }
 
-// number returns the kind and the bits that decoding a number would give its value.
+// number returns the kind and the bits that decoding gives to a number.
 func number(t *types.Type, b []byte) (rows.ValueKind, uint64) {
 	switch t.Kind {
 	case types.Int, types.Char, types.Enum, types.Flags:

@@ -8,7 +8,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// TestOuts makes plans for the memory that parameters lead to when calls return.
+// TestOuts makes plans for the memory that parameters point to when calls return.
 func TestOuts(t *testing.T) {
 	integer := &types.Type{Kind: types.Int, Size: 4, Name: "int"}
 	character := &types.Type{Kind: types.Char, Size: 1, Name: "char"}
@@ -67,7 +67,7 @@ func TestOuts(t *testing.T) {
 	}
 }
 
-// TestOutsAreArguments divides the values at a call's end into results and outs.
+// TestOutsAreArguments separates the values at a call's end into results and outs.
 func TestOutsAreArguments(t *testing.T) {
 	list := []rows.Value{{Name: "return"}, {Name: "n@leave"}, {Name: "this->x@leave"}}
 	if results, outs := Outs(list); len(results) != 1 || results[0].Name != "return" || len(outs) != 2 || outs[1].Name != "this->x@leave" {

@@ -15,7 +15,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// A Plan says what is taken at the calls of functions.
+// A Plan says which values are taken at the calls of which functions.
 type Plan struct {
 	Machine Machine
 	ABI     ABI
@@ -25,7 +25,7 @@ type Plan struct {
 // A Machine is the kind of processor whose registers places name.
 type Machine string
 
-// An ABI is a calling convention. It says what place a plan's "stack+N" is.
+// An ABI is a calling convention. It defines the meaning of "stack+N" in a place.
 type ABI string
 
 // Machines and calling conventions that plans are made for.
@@ -54,16 +54,16 @@ type Module struct {
 	Functions []Function
 }
 
-// A Function says what is taken at the calls of one function.
+// A Function says which values are taken at the calls of one function.
 type Function struct {
-	// RVA and Size are in bytes.
+	// RVA is relative to the module. Size is in bytes.
 	RVA, Size uint64
 	Name      string
 	// Enter and Leave are the values taken when the function is entered and when it returns, in the order of their bytes in
 	// records.
 	Enter, Leave []Value
-	// Hooks are the places in the function's code where values are taken, if it calls the hooks of -finstrument-functions.
-	// Without hooks, values are taken at the function's first instruction and at its return.
+	// Hooks are the instructions in the function's code at which values are taken, if it calls the hooks of
+	// -finstrument-functions. Without hooks, values are taken at the function's first instruction and at its return.
 	Hooks []Hook
 }
 
@@ -73,14 +73,14 @@ type Hook struct {
 	RVA uint64
 	// Leaves says that the hook takes the values of Function.Leave. Otherwise it takes those of Function.Enter.
 	Leaves bool
-	// Places are the places of the values at this hook. They replace Value.Place.
+	// Places are the places of the values at this hook, in the order of the values. They replace Value.Place.
 	Places []string
-	// Keeps are the places of pointers that a hook where the function is entered keeps for those where it returns. There a
-	// Place "@N" is what the pointer N of these leads to then, counted from 0.
+	// Keeps are the places of pointers that a hook at the function's entry keeps for the hooks at its returns. In these, a
+	// place "@N" stands for what pointer N of Keeps, counted from 0, leads to when the function returns.
 	Keeps []string
 }
 
-// values returns the values that a hook takes.
+// values returns the values that a hook takes, with their places there.
 func (f *Function) values(h *Hook) []Value {
 	list := f.Enter
 	if h.Leaves {
@@ -106,31 +106,31 @@ func (m *Module) Function(rva uint64) *Function {
 type Value struct {
 	// Name is the parameter's name, or [Result] for the result. A suffix ".member" names a part.
 	Name string
-	// Place says where the value is: registers and stack places joined by "+", the lowest bytes of the value first. It is "-" if
-	// Op is Unknown. After "@" it is a place at the function's entry; the pointer there is kept, and followed when the function
-	// returns.
+	// Place is where the value is: registers and stack places joined by "+", the lowest bytes of the value first. It is "-" if
+	// Op is Unknown. After "@", it is a place at the function's entry: the recorder keeps the pointer that is there, and
+	// follows it when the function returns.
 	Place string
 	Op    Op
 	// Type is the type of the bytes that are taken.
 	Type *types.Type
 }
 
-// Number is the type of words that are taken although their type is not known.
+// Number is the type of words that are taken although their real type is not known.
 var Number = &types.Type{Kind: types.Pointer, Size: 8, Name: "number"}
 
 // Result is the name of a function's result.
 const Result = rows.Result
 
-// atLeave ends the names of outs: values that an argument points to, read when the call returns.
+// atLeave is the end of the names of outs. An out is what an argument points to, read when the call returns.
 const atLeave = "@leave"
 
-// isOut reports whether a value's name, or a path that begins with it, is that of an out.
+// isOut reports whether a name, or the first name of a path, is that of an out.
 func isOut(name string) bool { return strings.Contains(name, atLeave) }
 
-// maxKept is how many pointers of a call the recorder keeps for its leave.
+// maxKept is how many pointers the recorder keeps for the leave of a call.
 const maxKept = 7
 
-// noName stands for the name of a parameter without a name.
+// noName is the name in plans of a parameter that has no name.
 const noName = "?"
 
 // An OpKind is a way of taking a value.
@@ -156,10 +156,10 @@ type Op struct {
 	Kind OpKind
 	// Size is the number of bytes of Direct and Memory.
 	Size int
-	// Offset is added to the pointer in the place, in bytes. Only Memory uses it, and texts if At is set.
+	// Offset is added to the pointer in the place, in bytes. Only Memory uses it, and the operations of texts if At is set.
 	Offset int
-	// At says that the place has the address of memory which contains, at Offset, the pointer to characters, the string or the
-	// view. Otherwise the place itself has that.
+	// At says that the place has the address of memory in which, at Offset, the pointer to the characters, the string or the
+	// view lies. Otherwise the place itself has that.
 	At bool
 	// Max is how many bytes are taken at most by Text, String and View.
 	Max int

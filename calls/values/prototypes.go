@@ -13,22 +13,23 @@ import (
 	"logparser/symbols/types"
 )
 
-// Prototypes are C declarations of functions in libraries. They say how to take arguments and results where there is no debug
+// Prototypes are C declarations of library functions. They tell how to take arguments and results if there is no debug
 // information.
 //
-// Their text has one declaration on a line. It may use types of the C language, some typedefs of POSIX, and pointers to anything:
+// In their text, each line has one declaration. It may use types of the C language, some typedefs of POSIX, and pointers to
+// anything:
 //
 //	library libc.so.6 libm.so.6
 //	size_t strlen(const char *s);
 //	int qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
 //
-// A text whose length another parameter gives is written as an array: const char text[size], size_t size. If the type of the
-// length is not an unsigned number of 64 bits, only the text's pointer is taken. A parameter in a register that the calling
-// convention would not use has the register behind its name, as in GNU C: const char *s asm("r8").
+// A text whose length is in another parameter is written as an array: const char text[size], size_t size. If the type of the
+// length is not an unsigned number of 64 bits, only the pointer of the text is taken. A parameter in a register that the
+// calling convention would not use has the register after its name, as in GNU C: const char *s asm("r8").
 //
-// A line "library NAME…" gives the libraries of the declarations below it, by base names with * and ?. Declarations before the
-// first such line apply to all libraries. Of a function with a variable number of arguments only the fixed ones are taken. Lines
-// that are empty or begin with # or // are comments.
+// A line "library NAME…" names the libraries of the declarations below it, by base names with * and ?. Declarations before the
+// first such line apply to all libraries. Of a function with a variable number of arguments, only the fixed ones are taken.
+// Empty lines and lines that begin with # or // are ignored.
 type Prototypes struct{ groups []prototypeGroup }
 
 type prototypeGroup struct {
@@ -36,7 +37,7 @@ type prototypeGroup struct {
 	functions map[string]*types.Function
 }
 
-// Bounds of a text of prototypes.
+// Bounds of the text of prototypes.
 const (
 	maxPrototypes     = 16 << 20 // bytes
 	maxPrototypeLine  = 64 << 10 // bytes
@@ -46,16 +47,16 @@ const (
 //go:embed libc.prototypes
 var builtinPrototypes string
 
-// BuiltinPrototypes returns the prototypes of the C library that come with the program, and their text.
+// BuiltinPrototypes returns the program's own prototypes of the C library, and their text.
 var BuiltinPrototypes = sync.OnceValues(func() (*Prototypes, string) {
 	p, err := ReadPrototypes(strings.NewReader(builtinPrototypes))
 	if err != nil {
-		panic(err) // a test reads them
+		panic(err) // cannot happen: TestPrototypes reads the same text
 	}
 	return p, builtinPrototypes
 })
 
-// ReadPrototypes reads a text of prototypes.
+// ReadPrototypes reads the text of prototypes. If an error belongs to a line, it names the line.
 func ReadPrototypes(r io.Reader) (*Prototypes, error) {
 	p := &Prototypes{groups: []prototypeGroup{{nil, make(map[string]*types.Function)}}}
 	in := bufio.NewScanner(io.LimitReader(r, maxPrototypes))
@@ -87,8 +88,8 @@ func ReadPrototypes(r io.Reader) (*Prototypes, error) {
 	return p, nil
 }
 
-// Function returns the declaration of a function of a library, or nil if there is none. It has no RVA. If there are several, the
-// last one counts.
+// Function returns the declaration of a library's function, or nil if there is none. The declaration has no RVA. If there are
+// several, it is the last one.
 func (p *Prototypes) Function(library, name string) *types.Function {
 	for _, g := range slices.Backward(p.groups) {
 		f := g.functions[name]
@@ -154,11 +155,11 @@ func parsePrototype(line string) (*types.Function, error) {
 		p := &f.Parameters[i]
 		k := slices.IndexFunc(f.Parameters, func(o types.Parameter) bool { return o.Name == p.Length && isCount(o.Type) })
 		if p.Length == "" || k < 0 {
-			p.Length = "" // a constant
+			p.Length = "" // the length is a constant, not a parameter
 			continue
 		}
 		t := *p.Type
-		p.Type, t.Kind = &t, types.Pointer // not a Text, because it need not end with a 0
+		p.Type, t.Kind = &t, types.Pointer // not a Text, because it may lack the 0 at its end
 		if !fillsRegister(f.Parameters[k].Type) {
 			p.Length = ""
 		}
@@ -166,15 +167,15 @@ func parsePrototype(line string) (*types.Function, error) {
 	return f, nil
 }
 
-// isCount reports whether a parameter of a type may give the length of another one.
+// isCount reports whether a parameter of this type may give the length of another parameter.
 func isCount(t *types.Type) bool { return t.Kind == types.Int || t.Kind == types.Uint }
 
-// fillsRegister reports whether a count of a type is an unsigned number that fills its register. The recorder reads the whole
-// register. Of a smaller count it would read foreign bits, and a negative count would seem huge: in both cases it would take
-// memory behind the text.
+// fillsRegister reports whether a length of this type fills its register as an unsigned number, because the recorder reads the
+// whole register. The upper bits of a smaller type are undefined, and a negative number would be read as a huge one: either
+// would make the recorder read memory after the text.
 func fillsRegister(t *types.Type) bool { return t.Kind == types.Uint && t.Size == 8 }
 
-// prototypeWords splits a declaration into names and signs.
+// prototypeWords splits a declaration into names and punctuation.
 func prototypeWords(line string) (words []string) {
 	for i := 0; i < len(line); {
 		n := 1
@@ -199,7 +200,7 @@ func isName(word string) bool {
 	return word != "" && wordByte(word[0]) && !(word[0] >= '0' && word[0] <= '9')
 }
 
-// splitParameters splits the words between parentheses at the commas.
+// splitParameters splits a parameter list at its commas.
 func splitParameters(words []string) (list [][]string) {
 	begin, depth := 0, 0
 	for i, w := range words {
@@ -276,7 +277,7 @@ func declaredRegister(words []string) (register string, rest []string, err error
 	return "", nil, errRegister
 }
 
-// typeWords are words that belong to a type, so that they cannot be the name of a parameter.
+// typeWords are words that belong to a type and cannot be the name of a parameter.
 var typeWords = []string{"void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "const", "volatile", "restrict", "struct", "union", "enum", "_Bool", "bool"}
 
 // qualifiers are words that do not change how a value is passed.
@@ -286,8 +287,8 @@ func onlyQualifiers(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(qualifiers, w) })
 }
 
-// prototypeType reads a type; nil is void. A result of type char* is a text, because the characters are there when the function
-// returns. A parameter of type char* is only a pointer, because it may lead to a buffer that the function fills.
+// prototypeType reads a type; nil stands for void. A result of type char* is a text, because its characters exist when the
+// function returns. A parameter of type char* is only a pointer, because it may point to a buffer that the function fills.
 func prototypeType(words []string, result bool) (*types.Type, error) {
 	var base []string
 	constant, pointers := false, 0

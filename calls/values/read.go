@@ -14,7 +14,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// Read reads a plan. Its errors name the line.
+// Read reads a plan of at most MaxPlan bytes. If an error belongs to a line, it names the line.
 func Read(r io.Reader) (*Plan, error) {
 	in := planReader{plan: &Plan{}, byID: map[int]*types.Type{}, defined: map[int]bool{}}
 	limited := &io.LimitedReader{R: r, N: MaxPlan + 1}
@@ -45,7 +45,7 @@ type planReader struct {
 	parts     int // members and enumerators
 	byID      map[int]*types.Type
 	defined   map[int]bool
-	// hooked says that lines of values belong to a hook of the last function. hook has the hook's values so far.
+	// hooked says that value lines belong to a hook of the last function. hook has the values of that hook so far.
 	hooked bool
 	hook   []Value
 	hooks  int // in the whole plan
@@ -59,7 +59,6 @@ var (
 	errMany   = message.New("more than a plan can have")
 )
 
-// line reads one line.
 func (in *planReader) line(text string) error {
 	if !in.begun {
 		if text != "lpvalues 1" {
@@ -113,7 +112,7 @@ func among[T comparable](got T, list ...T) error {
 	return nil
 }
 
-// module returns the module that the following lines belong to.
+// module returns the module of the current line: the last one.
 func (in *planReader) module() (*Module, error) {
 	if len(in.plan.Modules) == 0 {
 		return nil, errOrder
@@ -158,7 +157,7 @@ func (in *planReader) identity(f *fields) error {
 	return nil
 }
 
-// typeOf returns the type with an ID, or nil for ID 0. Its definition may come later in the plan.
+// typeOf returns the type with an ID, or nil for ID 0. The type may be defined later in the plan.
 func (in *planReader) typeOf(id int) (*types.Type, error) {
 	if id == 0 {
 		return nil, nil
@@ -210,7 +209,7 @@ func (in *planReader) typeLine(f *fields) error {
 	return err
 }
 
-// of returns the type that a line is about. The type must be defined already, and of one of the kinds.
+// of returns the type that a line extends. It must already be defined, and its kind must be one of kinds.
 func (in *planReader) of(f *fields, kinds ...types.Kind) (*types.Type, error) {
 	id := f.number(1, maxTypes)
 	if !in.defined[id] || !slices.Contains(kinds, in.byID[id].Kind) {
@@ -287,7 +286,7 @@ func (in *planReader) function(f *fields) error {
 	return f.err
 }
 
-// hookLine reads the line that begins a hook of a function.
+// hookLine reads the first line of a hook.
 func (in *planReader) hookLine(f *fields) error {
 	m, err := in.module()
 	if err == nil {
@@ -312,7 +311,7 @@ func (in *planReader) hookLine(f *fields) error {
 	return nil
 }
 
-// keep reads the line of a pointer that a hook keeps.
+// keep reads the line of a pointer that a hook keeps for the return of the function.
 func (in *planReader) keep(f *fields) error {
 	m, err := in.module()
 	if err != nil {
@@ -336,14 +335,14 @@ func (in *planReader) keep(f *fields) error {
 	return nil
 }
 
-// kept reports whether a hook of a function before its last one keeps the pointer that a place of a leave follows.
+// kept reports whether a hook of the function keeps the pointer with the number place.
 func (f *Function) kept(place string) bool {
 	n, err := strconv.ParseUint(place, 10, 8)
 	return err == nil && slices.ContainsFunc(f.Hooks, func(h Hook) bool { return n < uint64(len(h.Keeps)) })
 }
 
-// endHook is called behind the last line of a hook. All hooks of a function that take arguments must take the same ones, and so
-// must those that take results, because a record does not say which hook wrote it.
+// endHook checks the values of a hook after its last line. All hooks of a function that take arguments must take the same ones,
+// and so must those that take results, because a record does not tell which hook wrote it.
 func (in *planReader) endHook() error {
 	if !in.hooked {
 		return nil
@@ -368,7 +367,7 @@ func (in *planReader) endHook() error {
 	return nil
 }
 
-// value reads the line of a value. end is the word "enter" or "leave" with which the line began.
+// value reads the line of a value. end is its first word, "enter" or "leave".
 func (in *planReader) value(end string, f *fields) error {
 	m, err := in.module()
 	if err != nil {
@@ -452,7 +451,7 @@ func readOp(f *fields) (Op, error) {
 	return o, f.err
 }
 
-// end checks the plan behind its last line.
+// end checks the plan after its last line.
 func (in *planReader) end() error {
 	err := in.endHook()
 	switch {
@@ -480,13 +479,13 @@ func (in *planReader) end() error {
 	return nil
 }
 
-// fields reads the words of a line. It keeps its first error.
+// fields splits a line into words. err is the first error.
 type fields struct {
 	rest string
 	err  error
 }
 
-// word returns the text up to the next space.
+// word returns the next word.
 func (f *fields) word() string {
 	word, rest, _ := strings.Cut(f.rest, " ")
 	f.rest = rest

@@ -20,13 +20,13 @@ const (
 	maxShown  = 512 // values in one
 )
 
-// limits bound how many parts of a value are shown. The size of a value does not bound that, because parts may have no bytes.
+// limits bound how many parts of a value are shown. The size of a value does not bound them, because parts may have no bytes.
 type limits struct {
 	nested int
 	left   *int
 	// symbol returns the name of an address. It may be nil.
 	symbol func(address uint64) string
-	// inObject says that the class of the object around the value is shown already.
+	// inObject says that the value is a base class of an object whose class is already shown.
 	inObject bool
 }
 
@@ -58,11 +58,11 @@ func printable(s string) string {
 	}, s)
 }
 
-// show makes a value of its bytes. If there are bytes for several values of the type, it shows an array.
+// show decodes a value of type t. If there are bytes for several values of the type, it shows an array.
 func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Value {
 	v := rows.Value{Name: name, Type: t.Name, Kind: rows.OtherValue}
 	size := t.Size
-	if t.Kind == types.Text { // the text was not followed: these are its pointer, or the words of a string object
+	if t.Kind == types.Text { // b has the text's pointer, or the words of a string object, but no characters
 		size = len(b)
 	}
 	if size > 0 && len(b) > size && len(b)%size == 0 && t.Kind != types.Float {
@@ -77,7 +77,7 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 		b = b[:size]
 	}
 	if name != "" && l.nested > 0 && (inside(t) && !isBare(t) || isString(t)) {
-		// The bytes are only the pointers of a class of the standard library.
+		// The members of such a class of the standard library are only pointers.
 		v.Kind, v.Text = rows.UnknownValue, notTaken
 		return v
 	}
@@ -314,19 +314,21 @@ func (l *limits) showPointer(v *rows.Value, t *types.Type, b []byte) {
 	}
 }
 
-// isClass reports whether a type is that of the pointer in an object which tells the object's class.
+// isClass reports whether t is the type of the pointer in an object to the table of virtual methods, which identifies the
+// object's class.
 func isClass(t *types.Type) bool { return t.Kind == types.Pointer && t.Name == types.Class }
 
 // isEmpty reports whether a class has no members.
 func isEmpty(t *types.Type) bool { return t.Kind == types.Struct && t.Size <= 1 && len(t.Members) == 0 }
 
-// isBare reports whether no byte of a class has a meaning: the class is empty, or has only parts that are.
+// isBare reports whether the bytes of a type carry no information: it is an empty class, or a class of which all members are
+// such types.
 func isBare(t *types.Type) bool {
 	looks := 64
 	return isBareWithin(t, &looks)
 }
 
-// isBareWithin is isBare, but looks at no more types than looks, because a damaged plan may have a type that contains itself.
+// isBareWithin is isBare for at most looks types, because a damaged plan may have a type that contains itself.
 func isBareWithin(t *types.Type, looks *int) bool {
 	*looks--
 	if *looks < 0 || t == nil || t.Kind != types.Struct || t.Size != 1 && !isNothing(t) {
@@ -340,7 +342,8 @@ func isBareWithin(t *types.Type, looks *int) bool {
 	return true
 }
 
-// classIn returns the bytes of the pointer at the beginning of an object which tells its class, or nil if there is none.
+// classIn returns the bytes of the pointer to the table of virtual methods, if the object begins with it. Otherwise it returns
+// nil.
 func classIn(t *types.Type, b []byte, depth int) []byte {
 	if depth > maxNested || t.Kind != types.Struct {
 		return nil
@@ -360,7 +363,7 @@ func classIn(t *types.Type, b []byte, depth int) []byte {
 	return nil
 }
 
-// class returns the name of the class whose table of virtual methods a pointer leads to, or "" if that is not known.
+// class returns the name of the class whose table of virtual methods the pointer in b leads to, or "" if that is not known.
 func (l *limits) class(b []byte) string {
 	if l.symbol == nil || len(b) < 4 || unsigned(b) == 0 {
 		return ""
@@ -396,7 +399,7 @@ func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 	}
 	var text strings.Builder
 	if name := l.class(classIn(t, b, 0)); name != "" {
-		// The class of the object may be derived from the type of the pointer that led to it.
+		// The object may be of a class derived from t, so its own class is shown.
 		if !l.inObject {
 			text.WriteString(name + " ")
 			v.Parts = append(v.Parts, rows.Value{Name: types.Class, Text: name, Kind: rows.TextValue, Characters: name})

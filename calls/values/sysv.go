@@ -9,7 +9,7 @@ import (
 
 // This file finds the places of values by the System V ABI of x86-64, version 1.0 (section 3.2.3).
 
-// A class is the ABI's class of eight bytes of a value. It decides what kind of register these bytes are passed in.
+// A class is the ABI's class of eight bytes of a value. It decides which kind of register they are passed in.
 type class uint8
 
 const (
@@ -28,7 +28,7 @@ var (
 
 const vectorRegisters = 8
 
-// sysvArguments are the registers of arguments in their order, by their numbers in DWARF.
+// sysvArguments are the registers of arguments in order, by their DWARF numbers: those for integers and those for vectors.
 var sysvArguments = [2][]int{{5, 4, 1, 2, 8, 9}, {17, 18, 19, 20, 21, 22, 23, 24}}
 
 // merge returns the class of eight bytes that contain parts of two classes.
@@ -48,7 +48,7 @@ func merge(a, b class) class {
 	return sseClass
 }
 
-// classify returns the classes of the first and the second eight bytes of a type. The first is memoryClass for a type that is
+// classify returns the classes of the first and the second eight bytes of a type. The first one is memoryClass if the type is
 // passed in memory, and unknownClass if the classes are not known.
 func classify(t *types.Type) (list [2]class) {
 	if t == nil || t.Size <= 0 || t.Doubtful {
@@ -76,7 +76,8 @@ func classify(t *types.Type) (list [2]class) {
 	return list
 }
 
-// classesOf merges the classes of a part into list. The part has type t and lies at offset in the whole value.
+// classesOf merges the classes of a part into list. The part has type t and lies at offset in the whole value. left bounds the
+// number of parts.
 func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 	if *left--; *left < 0 || t == nil || t.Size < 0 {
 		return [2]class{unknownClass}
@@ -130,7 +131,7 @@ func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 			}
 			at := offset + m.Offset
 			if m.Bits > 0 {
-				// The position of its bits decides, not the offset of its type, which may begin in the eight bytes before.
+				// The position of the bits decides. The declared type may begin in the eight bytes before.
 				k := (8*at + m.Bit) / 64
 				if k > 1 {
 					return [2]class{memoryClass}
@@ -146,13 +147,13 @@ func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 	return list
 }
 
-// A sysv gives the arguments of a call their places, one after the other.
+// A sysv assigns places to the arguments of one call, in order.
 type sysv struct {
 	integers, vectors int
 	stackPlaces
-	// lost says that the class of an argument was not known. Then the places of all later arguments are not known, either.
+	// lost says that the class of an argument was not known. Then the places of all later arguments are not known either.
 	lost bool
-	// shifted says that it is not known how many registers for integers were taken before.
+	// shifted says that the number of integer registers before the first parameter is not known.
 	shifted bool
 	told
 }
@@ -291,12 +292,12 @@ func alignmentOf(t *types.Type, left *int) int {
 // hidden reports whether the caller passes an address to which the function writes a result of a type.
 func hidden(t *types.Type) bool {
 	if t != nil && t.Doubtful {
-		return t.Size > 16 // large ones always are; of small ones it is not known
+		return t.Size > 16 // a large class always is; for a small one it is not known
 	}
 	return t != nil && (t.Indirect || classify(t)[0] == memoryClass)
 }
 
-// resultPlace returns the place of a result, as convention.result does.
+// resultPlace is convention.result for a type.
 func resultPlace(t *types.Type) (place string, pointed bool) {
 	if hidden(t) {
 		return "rax", true

@@ -11,8 +11,8 @@ import (
 	"logparser/rows"
 )
 
-// asText reads values that a tool printed as text: NAME=VALUE with blanks between them. A VALUE is a number, a text between
-// quotation marks in which nothing is escaped, or (fault).
+// asText reads values that a tool printed as text: NAME=VALUE, separated by blanks. A VALUE is a number, a text between
+// quotation marks without escapes, or (fault).
 func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
 	if len(b) < 4 {
 		return []rows.Value{unknown("", "", damaged)}
@@ -50,8 +50,8 @@ func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
 	return list
 }
 
-// cutText corrects the end of a text whose length is known from the value size. A tool prints a text up to the first 0, which
-// may lie behind the text's end or within the text.
+// cutText corrects a text whose length is known from the value size. The tool has printed the text up to the first 0, which may
+// be before or after its real end.
 func cutText(size, text *rows.Value) {
 	of, isText := strings.CutSuffix(text.Name, ".data")
 	counted, isSize := strings.CutSuffix(size.Name, ".size")
@@ -75,7 +75,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// printedName returns the next name that has = behind it, and the bytes behind the =.
+// printedName returns the next name followed by =, and the bytes after the =.
 func printedName(b []byte) (name, rest []byte, ok bool) {
 	for len(b) > 0 {
 		n := 0
@@ -94,8 +94,8 @@ func printedName(b []byte) (name, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// A printedLine knows where the last name and the last quotation mark of a line of values are, in bytes before the line's end.
-// They are 0 if there is none. With that, each text of the line can be ended without reading the rest of the line again.
+// A printedLine has the positions of the last name and of the last quotation mark of a line of values, in bytes before the end
+// of the line, 0 if there is none. With them, the end of each text is found without reading the rest of the line again.
 type printedLine struct{ name, mark int }
 
 func lineOf(b []byte) (l printedLine) {
@@ -114,14 +114,14 @@ func lineOf(b []byte) (l printedLine) {
 	return l
 }
 
-// goesOn reports whether a text may continue in the bytes behind, which end the line: these have a quotation mark, but no name.
+// goesOn reports whether a text may continue in behind, the rest of the line: it contains a quotation mark, but no name.
 func (l printedLine) goesOn(behind []byte) bool {
 	named := l.name > 0 && l.name < len(behind)
 	return !named && l.mark > 0 && l.mark <= len(behind)
 }
 
-// atMost reads "/N", which scripts print behind a text to say that they take at most N bytes or characters of it. It returns N,
-// 0 if that is missing, and the bytes behind it.
+// atMost reads "/N", which scripts print after a text to tell that they take at most N bytes or characters. It returns N, or 0
+// if that is missing, and the bytes after it.
 func atMost(b []byte) (n int, rest []byte) {
 	if len(b) == 0 || b[0] != '/' {
 		return 0, b
@@ -134,10 +134,11 @@ func atMost(b []byte) (n int, rest []byte) {
 	return n, b[k:]
 }
 
-// value reads a value, and returns the bytes behind it.
+// value reads a value and returns the bytes after it.
 func (l printedLine) value(b []byte) (v rows.Value, rest []byte) {
 	if len(b) > 0 && (b[0] == '"' || b[0] == '\'') {
-		// The text may contain quotation marks. So it ends at the mark behind which another name comes, or the line ends.
+		// The text may contain quotation marks. So it ends at a mark that is followed by another name, or by the end of the
+		// line.
 		for from := 1; from < len(b); {
 			i := bytes.IndexByte(b[from:], b[0])
 			if i < 0 {
@@ -185,10 +186,11 @@ func (l printedLine) value(b []byte) (v rows.Value, rest []byte) {
 	return rows.Value{Text: printable(strings.ToValidUTF8(word, "�")), Kind: rows.OtherValue}, rest
 }
 
-// signedSizes are the sizes of signed types in bytes. They are needed because perf prints some signed values as unsigned numbers.
+// signedSizes are the sizes of signed types in bytes. perf prints some signed values as unsigned numbers, which are converted
+// back.
 var signedSizes = map[string]uint{"signed char": 1, "short": 2, "short int": 2, "int": 4, "long": 8, "long int": 8, "int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
 
-// retype shows a number as a value of its type.
+// retype shows a number by its type.
 func retype(v *rows.Value) {
 	if v.Kind == rows.UnknownValue || v.Kind == rows.TextValue || v.Kind == rows.OtherValue {
 		return

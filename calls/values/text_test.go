@@ -7,7 +7,7 @@ import (
 	"logparser/parser"
 )
 
-// printed decodes a line of values that a tool printed, and returns their shown form.
+// printed decodes a line of values that a tool printed, and returns the values as they are shown.
 func printed(line string) string {
 	d := &Decoder{taken: &parser.ValuesTaken{Events: [][]parser.ValueName{{{Printed: "v_size", Name: "v.size"}, {Printed: "v_data", Name: "v.data"}}}}}
 	var list []string
@@ -21,8 +21,8 @@ func printed(line string) string {
 	return strings.Join(list, " ")
 }
 
-// TestPrintedTexts checks that a text keeps all its characters, even if they are quotation marks, and is shown as cut only if
-// the tool may have left out some.
+// TestPrintedTexts checks that a text keeps all its characters, including quotation marks, and is shown as cut only if the tool
+// may have left out some.
 func TestPrintedTexts(t *testing.T) {
 	marks := strings.Repeat(`" `, 300)
 	for line, want := range map[string]string{

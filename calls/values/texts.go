@@ -8,13 +8,13 @@ import (
 	"logparser/symbols/types"
 )
 
-// A text in a struct is a value of its own with the name PARAMETER.MEMBER. These values come behind all parameters, because a
+// A text in a struct is taken as a value of its own, named PARAMETER.MEMBER. These values come after all parameters, because a
 // record has limited room and parameters matter more. The decoder shows each text within its struct again.
 
-// maxTexts is how many texts of one parameter are taken.
+// maxTexts is how many texts of a parameter are taken.
 const maxTexts = 4
 
-// followCharacters changes values of type char* so that their text is taken, as it is for char const*.
+// followCharacters makes values of type char* take their text, as values of type char const* do.
 func followCharacters(list []Value, word int) {
 	for i := range list {
 		v := &list[i]
@@ -78,7 +78,7 @@ func textsIn(list []textPlace, t *types.Type, name string, offset, depth int) []
 	return list
 }
 
-// appendTexts appends values for the texts in structs that the list takes.
+// appendTexts appends values for the texts in the structs of list.
 func appendTexts(list []Value, parameters []types.Parameter, word int) []Value {
 	for i := range parameters {
 		p := &parameters[i]
@@ -95,7 +95,7 @@ func appendTexts(list []Value, parameters []types.Parameter, word int) []Value {
 	return list
 }
 
-// appendTextsOut appends values for the texts in structs that the list reads when a call returns.
+// appendTextsOut appends values for the texts in structs that are read when a call returns.
 func appendTextsOut(list []Value, word int) []Value {
 	for k, n := 0, len(list); k < n; k++ {
 		v := list[k]
@@ -111,7 +111,7 @@ func appendTextsOut(list []Value, word int) []Value {
 	return list
 }
 
-// textOf returns the operation and the place that take a text in a struct. A pointer has word bytes.
+// textOf returns the operation and the place for a text in a struct. word is the size of a pointer in bytes.
 func textOf(v *Value, text *textPlace, word int) (Op, string) {
 	switch {
 	case v.Op.Kind == Memory && text.offset+word <= v.Op.Size:
@@ -141,7 +141,7 @@ func textOf(v *Value, text *textPlace, word int) (Op, string) {
 	return op, strings.Join(parts[first:first+words], "+")
 }
 
-// isTextOf reports whether value i is a text that belongs to a struct before it in the list.
+// isTextOf reports whether value i is a text of a struct before it in the list.
 func isTextOf(list []Value, i int) bool {
 	if strings.IndexByte(list[i].Name, '.') < 0 {
 		return false
@@ -154,7 +154,7 @@ func isTextOf(list []Value, i int) bool {
 	return false
 }
 
-// hasTexts reports whether texts of value i follow it in the list.
+// hasTexts reports whether the list has texts of value i.
 func hasTexts(list []Value, i int) bool {
 	for k := i + 1; k < len(list); k++ {
 		if strings.HasPrefix(list[k].Name, list[i].Name+".") {
@@ -164,7 +164,7 @@ func hasTexts(list []Value, i int) bool {
 	return false
 }
 
-// putText replaces the part of a value that has a path by a text, and makes the value's shown form again.
+// putText replaces the part with a path of a value by a text, and updates the value's shown form.
 func putText(v *rows.Value, path string, text *rows.Value) bool {
 	for i := range v.Parts {
 		p := &v.Parts[i]
@@ -184,7 +184,7 @@ func putText(v *rows.Value, path string, text *rows.Value) bool {
 	return false
 }
 
-// showAnew makes the shown form of a struct again from its parts.
+// showAnew makes the shown form of a struct from its parts.
 func showAnew(v *rows.Value) {
 	var text strings.Builder
 	parts := v.Parts

@@ -7,22 +7,23 @@ import (
 	"logparser/symbols/types"
 )
 
-// This file finds the places of the arguments of functions for x86-64 that the compiler made of others, with parameters of their
-// own. The calling convention alone does not tell them, since it is not known which arguments are left out. Debug information
-// tells some of them.
+// A compiler may replace a function by a copy with other parameters, for example without one that is not used (GCC's .isra and
+// .constprop copies). The calling convention alone does not give the places of the remaining arguments, because it is not known
+// which ones were left out. Debug information gives some of them. This file uses it, on x86-64.
 
-// A told gives the arguments of such a function their places, one after the other.
+// A told assigns places to the arguments of one call of such a function, in order.
 type told struct {
 	parameters []types.Parameter
-	// places are those of the parameters, "" where none is told.
+	// places are the places of the parameters, "" if debug information does not give one.
 	places []string
-	// altered says that it is such a function; known says that its places can be believed.
+	// altered says that the function is such a copy. known says that its places are reliable.
 	altered, known bool
 }
 
-// toldOf returns what debug information tells of a function. registers are those of integers and those of vectors that a
-// convention has, in their order, by their numbers in DWARF, and names what they are called in plans. An argument that is left out lets those behind it move up, but not change their order.
-// If they did, something else would be told than what the function gets.
+// toldOf returns the places that debug information gives for a function. registers are the DWARF numbers of the registers for
+// integers and of those for vectors, in the order of the calling convention, and names are their names in plans. If an argument
+// is left out, later ones move up, but their order stays the same. Otherwise debug information describes something else than
+// the function's arguments.
 func toldOf(f *types.Function, registers [2][]int, names [2][]string) told {
 	t := told{parameters: f.Parameters, places: make([]string, len(f.Parameters)), altered: f.Altered, known: true}
 	last := [2]int{-1, -1}
@@ -49,8 +50,8 @@ func toldOf(f *types.Function, registers [2][]int, names [2][]string) told {
 	return t
 }
 
-// next returns the place of the next argument, which has a type, "" if that is not known. is says whether the function is one of
-// which only that is known.
+// next returns the place of the next argument, or "" if it is not known. is says whether the function is such a copy; if not,
+// the calling convention gives the places.
 func (s *told) next(t *types.Type) (place string, pointed, is bool) {
 	if !s.altered {
 		return "", false, false
@@ -76,7 +77,7 @@ func (s *told) next(t *types.Type) (place string, pointed, is bool) {
 		case at.Pointed && !vector:
 			return place, true, true
 		case t.Size > word || isString(t) || isView(t) || t.Kind == types.Opaque || vector != (t.Kind == types.Float):
-			return "", false, true // it takes more than the register, or a part of it is somewhere else
+			return "", false, true // it does not fit the register: a part of it may be elsewhere
 		}
 		return place, false, true
 	}

@@ -6,25 +6,26 @@ import (
 	"logparser/symbols/types"
 )
 
-// This file finds the places of values by the calling convention of Windows for x86-64. An argument's position decides its
-// register. From the fifth on, arguments have eight bytes each on the stack, behind the room that the caller leaves for the
-// first four. A value that does not have 1, 2, 4 or 8 bytes is passed by its address.
+// This file finds the places of values by the calling convention of Windows for x86-64. The position of an argument decides its
+// register. From the fifth one on, arguments take eight bytes each on the stack, after the room that the caller reserves for
+// the first four. A value whose size is not 1, 2, 4 or 8 bytes is passed by its address.
 
 var (
 	win64Integers = [...]string{"rcx", "rdx", "r8", "r9"}
 	win64Vectors  = [...]string{"xmm0", "xmm1", "xmm2", "xmm3"}
 )
 
-// win64Arguments are the registers of arguments in their order, by their numbers in DWARF.
+// win64Arguments are the registers of arguments in order, by their DWARF numbers.
 var win64Arguments = [2][]int{dwarfIntegers[:], {17, 18, 19, 20}}
 
-// dwarfIntegers and dwarfVectors are the numbers of these registers in DWARF. Those of vector registers follow each other.
+// dwarfIntegers and dwarfVectors are the DWARF numbers of these registers. Those of vector registers are consecutive, from
+// dwarfVectors on.
 var dwarfIntegers = [...]int{2, 1, 8, 9}
 
 const dwarfVectors = 17
 
-// inRegister reports whether a value of a type is passed and returned itself, not by its address. That is not known for some
-// classes: C++ may require an address for a class of any size.
+// inRegister reports whether values of a type are passed and returned directly, not by their address. That is not known for
+// some classes, because C++ may require an address for a class of any size.
 func inRegister(t *types.Type) (is, known bool) {
 	if t != nil && t.Indirect {
 		return false, true
@@ -40,14 +41,14 @@ func inRegister(t *types.Type) (is, known bool) {
 	return !t.Doubtful, !t.Doubtful
 }
 
-// A win64 gives the arguments of a call their places, one after the other.
+// A win64 assigns places to the arguments of one call, in order.
 type win64 struct {
 	position int
-	// lost says that the positions are not known.
+	// lost says that the positions of arguments are not known.
 	lost bool
-	// parameters are those that have no place yet. free says that the compiler may have changed the convention of this function,
-	// so that only places which debug information confirms are certain. behind says that the address of the result is passed
-	// behind the object, not before it.
+	// parameters are the parameters that have no place yet. free says that the compiler may have changed the convention of this
+	// function, so that only places that debug information confirms are certain. behind says that the address of the result is
+	// passed after the object, not before it.
 	parameters   []types.Parameter
 	free, behind bool
 	told
@@ -75,7 +76,7 @@ func (s *win64) begin(f *types.Function) {
 func hiddenWin64(t *types.Type) (is, known bool) {
 	switch {
 	case t.Kind == types.Opaque && t.Size != 1 && t.Size != 2 && t.Size != 4 && t.Size != 8:
-		return false, false // a vector may be in a register
+		return false, false // a vector may be returned in a register
 	case t.Size == 16 && (t.Kind == types.Int || t.Kind == types.Uint):
 		return false, true // the result is in xmm0
 	}

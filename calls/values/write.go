@@ -10,8 +10,8 @@ import (
 	"logparser/symbols/types"
 )
 
-// Write writes a plan. It writes each type once, before the values, in the order in which the values refer to the types. So equal
-// plans give equal texts.
+// Write writes a plan. It writes each type once, before the values, in the order in which the values refer to them, so that
+// equal plans give equal texts.
 func Write(w io.Writer, p *Plan) error {
 	out := &planWriter{w: bufio.NewWriterSize(w, 64<<10), ids: map[*types.Type]int{}}
 	fmt.Fprintf(out.w, "lpvalues 1\nmachine %s\nabi %s\n", p.Machine, p.ABI)
@@ -66,14 +66,14 @@ func Write(w io.Writer, p *Plan) error {
 	return out.w.Flush()
 }
 
-// A planWriter numbers the types of a plan.
+// A planWriter assigns a number to each type of a plan.
 type planWriter struct {
 	w     *bufio.Writer
 	ids   map[*types.Type]int
 	order []*types.Type
 }
 
-// number gives numbers to a type and to all types that it refers to.
+// number assigns numbers to a type and to all types that it refers to.
 func (out *planWriter) number(t *types.Type) {
 	todo := []*types.Type{t}
 	for len(todo) > 0 {
@@ -98,7 +98,6 @@ var kindWords = map[types.Kind]string{
 	types.Array: "array", types.Text: "text",
 }
 
-// typeLines writes the lines of a type, its members and its enumerators.
 func (out *planWriter) typeLines(id int, t *types.Type) {
 	fmt.Fprintf(out.w, "type %d %s %d ", id, kindWords[t.Kind], t.Size)
 	switch t.Kind {
@@ -171,7 +170,7 @@ func identityText(id modules.Identity) string {
 	return "none"
 }
 
-// oneLine returns a name without characters that would end its line.
+// oneLine replaces characters in a name that would end its line.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -14,12 +14,10 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Annotations are not events and have no record numbers: a log may have a hundred
-// million of them and few calls, or few of them and many calls. For each chunk
-// with annotations, and for every 4,096 annotations of a chunk, scanning keeps a
-// sample: a place at which reading can begin. So chunks without annotations need
-// not be read. Each record contains its own text, as the format has no table of
-// texts.
+// Annotations are not events and have no record numbers: a log may have a hundred million of them and few calls, or few of them
+// and many calls. For each chunk with annotations, and for every 4,096 annotations of a chunk, scanning keeps a sample: a place
+// at which reading can begin. So chunks without annotations need not be read. Each record contains its own text, because the
+// format has no table of texts.
 
 // annotationEvery is the number of annotations of a chunk between two samples.
 const annotationEvery = 4096
@@ -28,7 +26,7 @@ const annotationEvery = 4096
 type annotationSample struct {
 	offset int64  // of the annotation's record in the file
 	time   uint64 // of the record before it
-	before int64  // how many annotations of the stream come before it
+	before int64  // number of the stream's annotations before it
 	chunk  int32
 }
 
@@ -47,8 +45,8 @@ func (s *stream) addAnnotation(typ wire.Type, chunk int32, offset int64, time ui
 	}
 }
 
-// passAnnotations takes in the annotations before a time, up to the next event. Scanning takes in annotations when it reads the
-// event behind them. In a log that grows that event may come much later, and the annotations should not wait for it.
+// passAnnotations scans the annotations before a time, up to the next event. Otherwise scanning processes annotations only with
+// the event after them. In a growing log that event may come much later, and the annotations should not wait for it.
 func (d *decoder) passAnnotations(limit uint64) error {
 	for {
 		b, err := d.peek()
@@ -72,7 +70,7 @@ func (d *decoder) passAnnotations(limit uint64) error {
 		_, err = d.other(nil, 0)
 		var bad *recordError
 		if errors.As(err, &bad) {
-			// The next reading of events comes to the same damage and reports it.
+			// Reading the next events finds the same damage and reports it.
 			return nil
 		}
 		if err != nil {
@@ -96,7 +94,7 @@ func (d *decoder) peek() ([]byte, error) {
 	return d.buf[d.p : len(d.buf)+overread], nil
 }
 
-// annotationCount returns the number of annotations and values of counters that were found.
+// annotationCount returns the number of annotations and counter values in the view.
 func (v *view) annotationCount() (n int64) {
 	for _, s := range v.index.streams {
 		n += s.annotationCount()
@@ -112,15 +110,16 @@ func (l *Log) AnnotationCount(int) (texts, counters int64) {
 	return texts, counters
 }
 
-// Bytes of memory for reading annotations. The streams share it; each gets at least enough for the fixed part of any record.
+// Sizes of buffers for reading annotations, in bytes. The streams share annotationBytes; each gets at least enough for the
+// fixed part of any record.
 const (
 	annotationBytes     = 1 << 20
 	leastAnnotationRoom = 512
 	mostAnnotationRoom  = 64 << 10
 )
 
-// An annotationReader reads the annotations of one stream. It does not repeat the checks of scanning: it stops at the last
-// annotation of a chunk that scanning has counted.
+// An annotationReader reads the annotations of one stream. It does not repeat the checks of scanning, because it stops at the
+// last annotation of a chunk that scanning has counted.
 type annotationReader struct {
 	r io.ReaderAt
 	s *stream
@@ -133,14 +132,14 @@ type annotationReader struct {
 	p    int // the next record in buf
 	end  int64
 	time uint64 // of the last record, in units
-	// The current annotation. Its text is read from the file when it is asked for.
+	// The current annotation. Its text is read from the file on demand.
 	kind   parser.AnnotationKind
 	bits   uint64
 	textAt int64
 	text   int // bytes
 }
 
-// next goes to the next annotation. ok is false behind the last one.
+// next moves to the next annotation. ok is false after the last one.
 func (m *annotationReader) next(ctx context.Context) (ok bool, err error) {
 	if m.left == 0 {
 		list := m.s.annotationSamples
@@ -165,7 +164,7 @@ func (m *annotationReader) next(ctx context.Context) (ok bool, err error) {
 	}
 }
 
-// seek makes the next record the one at an offset.
+// seek moves to the record at an offset.
 func (m *annotationReader) seek(offset int64) {
 	if p := offset - m.at; p >= 0 && p <= int64(len(m.buf)) {
 		m.p = int(p)
@@ -174,7 +173,7 @@ func (m *annotationReader) seek(offset int64) {
 	}
 }
 
-// longestHead is how many bytes of a record are looked at, at most: those of a counter that has an explicit length.
+// longestHead is how many bytes of a record are examined at most: those of a counter with an explicit length.
 const longestHead = 18
 
 // fill reads bytes of the file, from the next record on.
@@ -197,7 +196,7 @@ func (m *annotationReader) fill(ctx context.Context) error {
 	return nil
 }
 
-// record takes the next record and reports whether it is an annotation.
+// record moves past the next record, and reports whether it is an annotation.
 func (m *annotationReader) record(ctx context.Context) (found bool, err error) {
 	le := binary.LittleEndian
 	if len(m.buf)-m.p < longestHead && m.at+int64(len(m.buf)) < m.end || m.p == len(m.buf) {
@@ -256,7 +255,7 @@ func (m *annotationReader) record(ctx context.Context) (found bool, err error) {
 	return found, nil
 }
 
-// texts notes where the text of a record lies: n bytes from at on, of a record of length bytes.
+// texts stores the position of a record's text: n bytes from offset at on, in a record of length bytes.
 func (m *annotationReader) texts(at, length int64, n int) {
 	m.textAt = m.at + int64(m.p) + at
 	m.text = int(max(min(int64(n), length-at), 0))
@@ -284,7 +283,7 @@ func (l *Log) Annotations(ctx context.Context, _ int, from int64, yield func(m *
 }
 
 func (v *view) annotations(ctx context.Context, r io.ReaderAt, from int64, yield func(m *parser.Annotation) bool) error {
-	// Reading of a stream begins only when the others have come to the time of its first annotation.
+	// Reading a stream begins only when the others have reached the time of its first annotation.
 	type start struct {
 		s      *stream
 		sample int

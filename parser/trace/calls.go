@@ -13,11 +13,12 @@ import (
 
 // Reading calls without events.
 //
-// A decoder keeps a stack of open calls anyway, because a short leave does not say which call it ends. So it can pair enters with
-// leaves while it decodes. That is quicker than to decode events first and to pair them then: a record costs one branch that
-// the processor cannot predict instead of two, and no stream has to wait for another.
+// A decoder follows the open calls anyway, because a short leave does not say which call it ends. So it can pair enters with
+// leaves while it decodes. That is faster than decoding events first and pairing them afterwards: a record costs one branch
+// that the processor cannot predict instead of two, and no stream has to wait for another.
 
-// A part has at most mostPartSamples samples of a stream. It has fewer if the log would otherwise have less than leastParts parts.
+// A part has at most mostPartSamples samples of a stream. It has fewer if the log would otherwise have fewer than leastParts
+// parts.
 const (
 	mostPartSamples = 32
 	leastParts      = 128
@@ -47,7 +48,7 @@ func (l *Log) Calls(records int64) parser.CallSource {
 		}
 		c.streams = append(c.streams, s)
 	}
-	// Several streams with one thread id are threads that ran one after the other.
+	// Several streams with the same thread id are threads that ran one after the other.
 	byThread := slices.Clone(c.streams)
 	slices.SortStableFunc(byThread, func(a, b *stream) int {
 		return cmp.Or(cmp.Compare(uint32(a.thread), uint32(b.thread)), cmp.Compare(a.first, b.first))
@@ -78,16 +79,16 @@ func (c *callSource) Reader(describe func(address uint64, space uint16) parser.C
 	return r
 }
 
-// A calledAddress is a function's address, as records have it and as the caller describes it.
+// A calledAddress is the address of a function, as records have it and as the caller describes it.
 type calledAddress struct {
 	frame
 	parser.CallAddress
 }
 
-// callCacheBits is larger than cacheBits, because here a second address with the same place in the cache costs a look-up in a map.
+// callCacheBits is larger than cacheBits, because here a second address with the same place in the cache costs a map lookup.
 const callCacheBits = 11
 
-// A cachedCall is the decoded form of a short enter, of which record is the first four bytes. These are never 0.
+// A cachedCall is a decoded short enter. record is the first four bytes of the enter, which are never 0.
 type cachedCall struct {
 	record, number, id, group uint32
 	marks                     uint8
@@ -101,20 +102,20 @@ type callReader struct {
 	byFrame   map[frame]uint32
 
 	d     *decoder
-	bytes []byte // of the mapped file, while something is read
-	to    int64  // the event behind the part's last
-	// cache has decoded short enters. It is valid while the decoder's windows and epoch equal windows and epoch.
+	bytes []byte // the mapped file, during a read
+	to    int64  // number of the first event after the part
+	// cache has decoded short enters. It is valid as long as the decoder's windows and epoch equal windows and epoch.
 	cache   [1 << callCacheBits]cachedCall
 	windows [wire.Windows]window
 	epoch   int
-	segment int // of the clock
-	// frames are the open calls. Element 0 stands for no call. base calls were open when the part began, and are still open. kept
-	// calls stayed open during the last Next.
+	segment int // index of the clock's segment that was used last
+	// frames are the open calls. Element 0 stands for no call. base is the number of those that were open when the part began.
+	// kept is the number of those that stayed open during the last Next.
 	frames     []parser.OpenFrame
 	base, kept int
 	open       []int32 // element g+1 is the number of open calls of group g
-	// The event that other has decoded: pops calls end at the time at. closes says that a leave ends the last of these. push
-	// says that a call of the address with the number pushed begins then.
+	// The event that other has decoded: at time at, pops calls end. closes says that the last of these ends by its leave. push
+	// says that then a call begins, of the address with the number pushed.
 	pops         int
 	at           int64
 	closes, push bool
@@ -150,14 +151,12 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 	return true
 }
 
-// renew empties the cache.
 func (r *callReader) renew() {
 	r.windows, r.epoch = r.d.windows, r.d.epoch
 	clear(r.cache[:])
-	r.cache[0].record = 1 // no enter: padding, whose bytes are 0, must not find an entry at its place
+	r.cache[0].record = 1 // not a short enter, so that padding, whose bytes are 0, does not match this element
 }
 
-// number returns the number of an address and space.
 func (r *callReader) number(f frame) uint32 {
 	n, ok := r.byFrame[f]
 	if !ok {
@@ -172,7 +171,6 @@ func (r *callReader) number(f frame) uint32 {
 	return n
 }
 
-// enter pushes a call on the stack.
 func (r *callReader) enter(number uint32, at int64) {
 	a := &r.addresses[number]
 	n := &r.open[a.Group+1]
@@ -246,7 +244,8 @@ func (r *callReader) read(calls []parser.Call) (n int, ended *parser.EndedFrame,
 	return n, nil, true
 }
 
-// pop removes the innermost call from the stack and returns it.
+// pop removes the innermost call from the stack and returns it. If other calls end with it, pop returns it without its
+// duration.
 func (r *callReader) pop() parser.Call {
 	top := len(r.frames) - 1
 	f := &r.frames[top]
@@ -267,22 +266,22 @@ func (r *callReader) pop() parser.Call {
 // mostShorts is the largest number of short records in a stretch.
 const mostShorts = 1024
 
-// A stretch is a part of the decoder's buffer that can be read in a tight loop: all times in it belong to one segment of the
-// clock, and the segment's bound changes none of them.
+// A stretch is a part of the decoder's buffer that can be read in a tight loop, because all times in it belong to one segment
+// of the clock and are not changed by the segment's bound.
 type stretch struct {
-	b []byte // the decoder's buffer, with overread bytes behind its end
+	b []byte // the decoder's buffer and overread bytes after its end
 	// Records of the stretch begin before last.
 	last int
-	// Times in the stretch count from units, the beginning of the clock's segment, and are less than limit.
+	// Times in the stretch count from units, the beginning of the clock's segment, and are below limit.
 	units, limit uint64
-	// The numbers by which segment.span converts them to nanoseconds.
+	// The numbers with which segment.span converts these times to nanoseconds.
 	rate     uint64
 	zero     int64
 	up, down uint
 }
 
-// stretch returns what can be read next, no more than so many events, with times by a clock; segment is the one of the clock
-// that was used last. It is not ok where that needs more looking at.
+// stretch returns the next stretch, with at most most events. segment is the index of the clock's segment that was used last,
+// which stretch updates. ok is false if the next record needs special treatment.
 func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok bool) {
 	if d.gap != parser.NoGap || d.chunk < 0 || d.time >= d.nextEpoch {
 		return s, false
@@ -309,16 +308,16 @@ func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok b
 		return s, false
 	}
 	s.b = d.buf[:len(d.buf)+overread]
-	// An event has two bytes at least, so there are no more than may be.
+	// An event has at least two bytes, which bounds the number of events.
 	s.last = min(s.last, d.p+min(mostShorts, most)*wire.ShortLeaveSize)
 	s.units, s.limit = c.units, limit-c.units
 	s.rate, s.zero, s.up, s.down = c.rate, c.ns, (64-c.shift)&63, c.shift&63 // with a shift of 0, hi is 0, so up does not matter
 	return s, true
 }
 
-// shorts reads short enters and leaves of a stretch. It ends when calls is full, or when a record comes that has to be decoded by
-// other; stopped reports the second. It goes over calls that are deeper than deepest, with all that they call, by skim where it
-// can: these are not given.
+// shorts reads short enters and leaves of a stretch. It ends when calls is full, or at a record that other has to decode;
+// stopped reports the second. Where it can, it skips calls deeper than deepest with all that they call, using skim; these are
+// not returned.
 func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int, stopped bool) {
 	d := r.d
 	r.frames = slices.Grow(r.frames, mostShorts)
@@ -405,7 +404,7 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 		*o++
 	}
 	stopped = p < last && n < len(calls)
-	// n calls have ended and were given, with two events each; top-before calls are open, with one event each.
+	// The returned calls have two events each, and the top-before additional open calls have one event each.
 	d.ordinal += int64(2*n + top - before + skimmed)
 	d.p, d.time = p, time+s.units
 	r.wanted.skimFrom = int64(skimFrom) + d.bufAt
@@ -414,7 +413,7 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 	return n, stopped
 }
 
-// settle sets the stack behind a stretch. The lowest calls of it stayed open during the stretch.
+// settle sets the stack after a stretch. lowest is the number of calls that stayed open during the stretch.
 func (r *callReader) settle(frames []parser.OpenFrame, lowest int) {
 	d := r.d
 	r.frames = frames
@@ -426,8 +425,8 @@ func (r *callReader) settle(frames []parser.OpenFrame, lowest int) {
 	}
 }
 
-// remember decodes the short enter in v's first bytes into enter. It returns false if they are no enter, or if its window is not
-// set.
+// remember decodes the short enter in v's first bytes into enter. It returns false if they are no enter, or if its window is
+// not set.
 func (r *callReader) remember(enter *cachedCall, v uint64) bool {
 	w := &r.d.windows[wire.EnterWindow(v)]
 	if v&2 == 0 || !w.set {
@@ -439,7 +438,7 @@ func (r *callReader) remember(enter *cachedCall, v uint64) bool {
 	return true
 }
 
-// other has the decoder decode the next records, up to one event. It reports whether a call reader can handle that event.
+// other lets the decoder decode records up to one event. It returns false if a callReader cannot handle that event.
 func (r *callReader) other() bool {
 	d := r.d
 	first := d.ordinal == 0

@@ -11,7 +11,7 @@ import (
 	"logparser/parser/trace/tracetext"
 )
 
-// An openCall is an open call of the plain way of pairing.
+// An openCall is an open call of the simple pairing in this test.
 type openCall struct {
 	address   uint64
 	space     uint16
@@ -23,7 +23,7 @@ type openCall struct {
 	before    bool // entered before the part
 }
 
-// describeCall gives ids, groups and marks to addresses. Some addresses share a group.
+// describeCall returns ids, groups and marks of addresses. Some addresses share a group.
 func describeCall(address uint64, space uint16) parser.CallAddress {
 	id := uint32(address)<<1 | uint32(space&1)
 	a := parser.CallAddress{ID: id, Group: id / 64 % 7, Marks: 1 << (id / 64 % 8)}
@@ -33,7 +33,7 @@ func describeCall(address uint64, space uint16) parser.CallAddress {
 	return a
 }
 
-// pairedCalls pairs the events of a thread in the plainest way.
+// pairedCalls pairs the events of a thread in the simplest way.
 type pairedCalls struct {
 	t     *testing.T
 	stack []openCall
@@ -78,7 +78,7 @@ func (p *pairedCalls) leave(e *parser.Event) (ended []parser.Call, before []pars
 	return ended, before
 }
 
-// randomLimits returns limits that some calls of random programs meet.
+// randomLimits returns limits that some calls of random programs satisfy.
 func randomLimits(r *rand.Rand) parser.CallLimits {
 	l := parser.NoCallLimits()
 	if r.IntN(3) == 0 {
@@ -103,7 +103,7 @@ type leftOut struct {
 	calls   int
 }
 
-// skip returns the calls of want from the next one that must be given or is given.
+// skip returns the calls of want from the next one on that must be returned or was returned.
 func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
 	for ; len(want) > 0 && (given == nil || want[0] != *given); want = want[1:] {
 		c := &want[0]
@@ -126,7 +126,7 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 		p.stack[i].before, p.stack[i].children = true, 0
 	}
 	if out.limited {
-		reader.Limit(out.CallLimits) // otherwise all calls are given
+		reader.Limit(out.CallLimits) // otherwise all calls are returned
 	}
 	if !reader.Begin(part) {
 		p.t.Fatal("a part cannot be read")
@@ -175,7 +175,7 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 		}
 		for _, c := range calls[:n] {
 			if c.ID/64%3 == 0 {
-				c.Recursive = false // it has no meaning without a group
+				c.Recursive = false // without a group it has no meaning
 			}
 			if want = out.skip(want, &c); len(want) == 0 || c != want[0] {
 				p.t.Fatalf("%+v: call %+v, want %+v", out.CallLimits, c, want[:min(len(want), 2)])
@@ -245,7 +245,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallsPadding has padding where an enter may be.
+// TestCallsPadding has padding at the place of an enter.
 func TestCallsPadding(t *testing.T) {
 	file, err := tracetext.Load(strings.NewReader(`
 file
@@ -282,7 +282,7 @@ leave +1
 	}
 }
 
-// TestNoCalls has logs whose calls cannot be read without events: handlers interrupt threads, and two threads have the same id
+// TestNoCalls has logs whose calls cannot be read without events: handlers interrupt threads, or two threads have the same id
 // at the same time.
 func TestNoCalls(t *testing.T) {
 	for name, p := range map[string]tracetest.Program{

@@ -7,32 +7,32 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Going over calls of which only the number and the time count.
+// Skipping calls of which only the number and the time matter.
 //
-// Where nothing is asked of the calls within a call, it is enough to know how many they are and when that call ends. Records are a
-// number of 16-bit words, and the lowest bit of a record's first word tells an enter, which has three, from a leave, which has one. So
-// four words at a time can be gone over by a table: from how many words of an enter are still to come and from the lowest bits of the
-// four words follows which words begin records, which have deltas, and how deep the stack gets.
+// If nothing is wanted of the calls within a call, only their number and the end of that call are needed. Records consist of
+// 16-bit words. The lowest bit of a record's first word distinguishes an enter, which has three words, from a leave, which has
+// one. So a table can process four words at a time: the number of words of an enter that are still to come and the lowest bits
+// of the four words determine which words begin records, which contain deltas, and how the depth of the stack changes.
 
 const (
-	skimBits  = 0x0001000100010001 // the lowest bits of four words
+	skimBits  = 0x0001000100010001 // lowest bits of four words
 	skimWords = 4
 )
 
-// A skimStep says what four words of records are.
+// A skimStep describes four words of records.
 type skimStep struct {
-	// leaves and enters have, in the words that have them, the bits of deltas, that of a leave shifted down by one.
-	// second has the bit in first words of enters that all short enters have set.
+	// leaves has the bits of deltas in leaves, shifted right by one, and enters those of deltas in enters. second has, in first
+	// words of enters, the bit that is set in all short enters.
 	leaves, enters, second uint64
-	// next is where in the table the next step is: 16 times the words of an enter that are still to come.
+	// next is the state after the step: 16 times the number of words of an enter that are still to come.
 	next int
-	// events is how many records begin. depth is how many calls more are open behind them, and least that number when it
-	// was least, 0 at most.
+	// events is the number of records that begin. depth is the change of the stack's depth, and least the lowest value of that
+	// change in between, at most 0.
 	events, depth, least int
 }
 
-// skimSteps is by 16 times the words of an enter that come first and the lowest bits of the words. What is behind the third part is there
-// so that masking an index replaces the check of its bounds.
+// skimSteps has the steps by state plus the lowest bits of the four words. Only three states exist; the rest of the table is
+// there so that masking an index replaces the check of its bounds.
 var skimSteps = func() (table [64]skimStep) {
 	for i := range 48 {
 		s, skip := &table[i], i/16
@@ -60,13 +60,13 @@ var skimSteps = func() (table [64]skimStep) {
 	return table
 }()
 
-// skim goes over the short records in b from p on, up to the leave that ends the call which was entered just before, at a time. It
-// returns where that leave ends, its time and how many records there were. It is not ok where the leave is not among so many records,
-// or where a record comes that is not short; end is how far it came then. All windows that enters need must be set.
+// skim skips the short records in b from p on, up to the leave that ends the call entered just before p, at time time. It
+// returns the offset after that leave, its time, and the number of records. ok is false if the leave is not among the next most
+// records, or if a record comes that is not short; end is then the offset reached. All windows that enters use must be set.
 func skim(b []byte, p int, time uint64, most int) (end int, at uint64, events int, ok bool) {
 	depth, state := 1, 0
 	for events+skimWords <= most && p+8 <= len(b) {
-		// The sums of deltas must not overflow.
+		// The number of steps is bounded so that the sums of deltas do not overflow.
 		last := min(len(b)-8, p+8<<14)
 		sums := uint64(0)
 		for p <= last && events+skimWords <= most {
@@ -90,7 +90,8 @@ func skim(b []byte, p int, time uint64, most int) (end int, at uint64, events in
 	return p, 0, 0, false
 }
 
-// skimEnd goes over the words of v one by one, the last step of skim. Of an enter before them some may still be to come.
+// skimEnd is the last step of skim: it processes the words of v one by one. come is the number of words of an earlier enter
+// that are still to come.
 func skimEnd(v uint64, p int, time uint64, come, depth, events int) (end int, at uint64, n int, ok bool) {
 	for ; ; v, p = v>>16, p+2 {
 		switch {
@@ -114,7 +115,7 @@ func skimEnd(v uint64, p int, time uint64, come, depth, events int) (end int, at
 	}
 }
 
-// at converts a time that counts from units.
+// at converts a time of the stretch to nanoseconds.
 func (s *stretch) at(t uint64) int64 {
 	hi, lo := bits.Mul64(t, s.rate)
 	return s.zero + int64(hi<<(s.up&63)|lo>>(s.down&63))

@@ -8,7 +8,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// TestSkim goes over random records, and holds skim against a way that reads one record after the other.
+// TestSkim skips random records, and compares the result with reading them one by one.
 func TestSkim(t *testing.T) {
 	ended, stopped, short := 0, 0, 0
 	for seed := range uint64(4000) {
@@ -32,7 +32,7 @@ func TestSkim(t *testing.T) {
 		}
 		whole := len(b)
 		b = append(b, make([]byte, r.IntN(9))...) // padding
-		// The plain way.
+		// The simple way.
 		p, events, wantTime := 0, 0, uint64(1000)
 		special := false
 		for depth = 1; depth > 0 && p < whole; events++ {

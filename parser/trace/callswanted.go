@@ -12,23 +12,24 @@ import (
 
 // Reading calls of which few are wanted.
 //
-// If the limits of a reader want few calls, it goes over records without a branch on their kind. For every record it writes an
-// enter above the top of the stack, which has no effect if the record is a leave. For every record it computes what a leave would
-// add, which is 0 if the record is an enter. The processor then fails to predict a branch only where a call is wanted.
+// If few calls are within the limits of a reader, it processes records without a branch on their kind. For each record it
+// writes an enter above the top of the stack, which has no effect if the record is a leave. For each record it computes what a
+// leave would add, which is 0 if the record is an enter. So the processor fails to predict a branch only at a call that is
+// wanted.
 
-// wanted says which calls a reader is asked for.
+// wanted is the state of a reader that is asked for some calls only.
 type wanted struct {
 	parser.CallLimits
 	limited bool
-	// callers is the depth of the innermost open call in which a call was made that the reader has given. It is -1 if there is
-	// none, or if callers are not asked for.
+	// callers is the depth of the innermost open call that has made a returned call. It is -1 if there is none, or if callers
+	// are not wanted.
 	callers int
-	// seen counts the calls of the current sample, and found those of them that were given. all is the number of events of which
-	// all calls are given, because a sample has shown that many are wanted.
+	// seen counts the calls of the current sample, and found those of them that were returned. all is the number of events for
+	// which all calls are returned, because a sample has shown that many are wanted.
 	seen, found int
 	all         int64
-	// skimFrom is where in the file skim may be tried again. skimmed counts the events that it went over, and tried all of those
-	// in the stretches where it was tried. deep says that these were too few.
+	// skimFrom is the offset in the file from which skim may be tried again. tried counts the events of the stretches in which
+	// skim was tried, and skimmed those that it has skipped. deep says that these were too few.
 	skimFrom       int64
 	skimmed, tried int64
 	deep           bool
@@ -42,36 +43,36 @@ func (r *callReader) Limit(l parser.CallLimits) {
 }
 
 const (
-	// deepestWanted bounds the stack: while more calls are open, all calls are given.
+	// deepestWanted bounds the stack: while more calls are open, all calls are returned.
 	deepestWanted = 256
-	// Few calls are wanted if less than one of manyWanted is.
+	// If fewer than one call in manyWanted is wanted, few calls are wanted.
 	manyWanted = 6
-	// wantedPause is how many samples long all calls are given after a sample with many wanted ones.
+	// wantedPause is the number of samples for which all calls are returned after a sample with many wanted ones.
 	wantedPause = 32
 )
 
-// wantedSample is the number of calls in a sample, after which the reader decides whether few calls are wanted. Each part begins
-// with a new sample, so that the calls given for a part do not depend on the parts before. It is a variable for tests.
+// wantedSample is the number of calls in a sample, after which the reader decides whether few calls are wanted. Each part
+// begins with a new sample, so that the calls returned for a part do not depend on earlier parts. It is a variable for tests.
 var wantedSample = 1 << 10
 
 // begin begins a part.
 func (w *wanted) begin() { *w = wanted{CallLimits: w.CallLimits, limited: w.limited, callers: -1} }
 
-// given notes that a call was given; frames is the length of the stack then.
+// given notes that a call was returned. frames is the length of the stack at that time.
 func (w *wanted) given(frames int) {
 	if w.Callers {
 		w.callers = frames - 2
 	}
 }
 
-// stretches reads the next stretch in the way that suits how many calls are wanted. It returns what shorts does.
+// stretches reads the next stretch by the method that suits the number of wanted calls. It returns what shorts does.
 func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	s, ok := r.d.stretch(r.v.clock, &r.segment, int(min(mostShorts, r.to-r.d.ordinal)))
 	if !ok {
 		return 0, true
 	}
 	w := &r.wanted
-	// If no bits are lost by shifting times to the left first, the high word of the product is the time in nanoseconds.
+	// If shifting times to the left first loses no bits, the high word of the product is the time in nanoseconds.
 	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
 	if w.limited && w.Deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
@@ -112,18 +113,18 @@ func (d *decoder) broken() bool {
 	return broken
 }
 
-// sparseFrames are open calls, in columns. Element 0 stands for no call.
+// sparseFrames are open calls, stored in columns. Element 0 stands for no call.
 type sparseFrames struct {
 	enter, children [sparseMask + 1]int64
 	// record has the first four bytes of an enter in the stretch. It is 0 for calls that were open before.
 	record [sparseMask + 1]uint32
 }
 
-// sparseMask is one less than the length of the columns, a power of two: masking an index replaces the check of its bounds. There
-// is room for the calls that may be open and for those that a stretch may add.
+// sparseMask is one less than the length of the columns, which is a power of two, so that masking an index replaces the check
+// of its bounds. The columns have room for the calls that may be open and for those that a stretch may add.
 const sparseMask = 1<<10 - 1
 
-// few does what shorts does, for few wanted calls.
+// few does what shorts does, if few calls are wanted.
 func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d, w := r.d, &r.wanted
 	if r.sparse == nil {
@@ -179,8 +180,8 @@ func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) 
 	return n, stopped
 }
 
-// knownRecords returns a set of the lowest five bits of records. It contains those of all short leaves, and those of short enters
-// whose window is set.
+// knownRecords returns a set of the lowest five bits of records. It contains those of all short leaves, and those of short
+// enters whose window is set.
 func (d *decoder) knownRecords() uint64 {
 	const leaves = 0xaaaaaaaa
 	known := uint64(leaves)
@@ -209,7 +210,7 @@ func (r *callReader) sparseNumber(i int) uint32 {
 	return r.frames[i].Number
 }
 
-// give fills in the call at the top of the sparse frames. Their times count from zero.
+// give fills in the call at the top of the sparse frames. Times in these count from zero.
 func (r *callReader) give(c *parser.Call, top int, duration, zero int64) {
 	f := r.sparse
 	a := &r.addresses[r.sparseNumber(top)]
@@ -222,7 +223,7 @@ func (r *callReader) give(c *parser.Call, top int, duration, zero int64) {
 	}
 }
 
-// takeFrames sets the stack behind a stretch from the sparse frames. Their times count from zero.
+// takeFrames sets the stack after a stretch from the sparse frames. Times in these count from zero.
 func (r *callReader) takeFrames(top int, zero int64) {
 	f := r.sparse
 	frames := slices.Grow(r.frames, max(top+1-len(r.frames), 0))[:top+1]
@@ -245,8 +246,7 @@ func (r *callReader) takeFrames(top int, zero int64) {
 	r.settle(frames, lowest)
 }
 
-// fewMarked does what few does, for limits that depend on the marks of open calls. For these it has to look up the address of
-// each enter.
+// fewMarked does what few does, for limits that depend on the marks of open calls. It has to look up the address of each enter.
 func (r *callReader) fewMarked(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d, w := r.d, &r.wanted
 	r.frames = slices.Grow(r.frames, mostShorts+1)
@@ -316,8 +316,8 @@ func inGroup(open []parser.OpenFrame, group uint32) bool {
 	return false
 }
 
-// countShorts counts the short records up to place p in the buffer. more is how many calls more are open there. The number of
-// enters and that of leaves follow from more and from the number of bytes.
+// countShorts counts the short records up to offset p of the buffer. more is the number of additional open calls there. This
+// number and the number of bytes give the numbers of enters and leaves.
 func (d *decoder) countShorts(p, more int) {
 	left := (p - d.p - wire.ShortEnterSize*more) / (wire.ShortEnterSize + wire.ShortLeaveSize)
 	d.ordinal += int64(2*left + more)

@@ -22,23 +22,23 @@ type walker struct {
 	// ok says that the file header's checksum is right.
 	ok bool
 
-	// at is where the next chunk should begin.
+	// at is the offset at which the next chunk should begin.
 	at int64
-	// growing says that the file was walked over before.
+	// growing says that the file was walked through before.
 	growing bool
 
 	process []chunk
 	strands *strands
 	byID    map[streamID]*stream
 	all     []*stream // in the order in which they were found
-	// open has the index of each stream's first chunk that may have grown since
-	// the walk passed it. openProcess is the same for process chunks.
+	// open has, for each stream, the index of its first chunk that may have grown since the walk passed it. openProcess is the
+	// same for process chunks.
 	open        map[*stream]int
 	openProcess int
 
 	damage      []parser.Damage
 	damageBytes int64
-	// unknown are chunks of unknown kinds, and unmade chunks that the recorder was just making.
+	// unknown counts chunks of unknown kinds, and unmade places where the recorder was making a chunk.
 	unknown, unmade left
 }
 
@@ -58,7 +58,7 @@ type streamID struct {
 	level  uint8
 }
 
-// measure asks for the file's size again.
+// measure updates the file's size.
 func (w *walker) measure() error {
 	switch r := w.r.(type) {
 	case interface{ Stat() (fs.FileInfo, error) }:
@@ -73,12 +73,11 @@ func (w *walker) measure() error {
 	return nil
 }
 
-// errShorter says that the file has become shorter, and that the walker has its
-// new size. That is no damage: a program that ends cuts off the bytes that it
-// had allocated in advance.
+// errShorter says that the file has become shorter, and that the walker has its new size. That is no damage: a program that
+// ends cuts off bytes that were allocated in advance.
 var errShorter = message.New("the file has become shorter")
 
-// readAt fills b with the bytes at an offset. They must lie within the file's measured size.
+// readAt fills b with the bytes at an offset. They must lie within the measured size of the file.
 func (w *walker) readAt(b []byte, at int64) error {
 	n, err := w.r.ReadAt(b, at)
 	if n == len(b) {
@@ -102,8 +101,8 @@ func (w *walker) hurtf(offset, n int64, pattern string, args ...any) {
 	}
 }
 
-// header reads the file's header. If the header is damaged, the chunks can still be read. The file is measured
-// after the header was read: the recorder makes the file longer first and changes the header then.
+// header reads the file's header. If the header is damaged, the chunks can still be read. The size is measured after the header
+// was read, because the recorder extends the file first and then changes the header.
 func (w *walker) header() (wire.Header, error) {
 	w.ok = false
 	b := make([]byte, wire.HeaderSize+wire.ChunkHeaderSize)
@@ -135,7 +134,7 @@ func (w *walker) header() (wire.Header, error) {
 	return h, w.measure()
 }
 
-// walk goes from chunk to chunk and takes them in.
+// walk visits the chunks and adds them.
 func (w *walker) walk(ctx context.Context) error {
 	if w.byID == nil {
 		w.byID, w.open = make(map[streamID]*stream), make(map[*stream]int)
@@ -165,7 +164,7 @@ func (w *walker) walk(ctx context.Context) error {
 			}
 			unmade := allZero(b[:4])
 			if unmade {
-				// The recorder may have made the chunk meanwhile.
+				// The recorder may have made the chunk in the meantime.
 				if err := w.readAt(b[:], at); err != nil && err != errShorter {
 					return err
 				} else if _, again := wire.ParseChunkHeader(b[:], w.head.Granularity); err == nil && again == nil {
@@ -174,7 +173,7 @@ func (w *walker) walk(ctx context.Context) error {
 			}
 			switch {
 			case next == w.size && (zeros && unmade || w.head.State == wire.StateRecording && unmade):
-				// Allocated in advance, or the next chunk is being made.
+				// The rest is allocated in advance, or the next chunk is being made.
 				w.at = at
 				return nil
 			case unmade && (w.head.State == wire.StateRecording || w.head.Flags&wire.FlagRing != 0):
@@ -208,12 +207,13 @@ func (w *walker) walk(ctx context.Context) error {
 	return nil
 }
 
-// find returns the offset of the next valid chunk header from at on, or the file's size if there is none. zeros says that all
-// bytes from at to there are 0.
+// find returns the offset of the first valid chunk header at or after at, or the file's size if there is none. zeros says that
+// all bytes from at up to there are 0.
 func (w *walker) find(ctx context.Context, at int64) (next int64, zeros bool, err error) {
 	zeros = true
 	granularity := int64(w.head.Granularity)
-	// Mostly the next header is near, so the first piece is small. A piece is a multiple of the granularity, at which headers lie.
+	// Mostly the next header is near, so the first piece is small. Headers lie at multiples of the granularity, so a piece has
+	// such a size.
 	var buf []byte
 	for piece := max(16<<10, granularity); at < w.size; piece = min(2*piece, wire.MaxGranularity) {
 		if err := ctx.Err(); err != nil {
@@ -247,7 +247,7 @@ func allZero(b []byte) bool {
 	return true
 }
 
-// add takes in a chunk by its header: it goes to the process or to its stream.
+// add adds a chunk, by its header, to the process or to its stream.
 func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 	c := chunk{offset: at, base: h.Base, size: h.Size, sequence: h.Sequence, used: h.Used}
 	if most := h.Size - wire.ChunkHeaderSize; c.used > most {
@@ -333,14 +333,14 @@ func (w *walker) sort() {
 	}
 }
 
-// refresh reads again how many bytes are used in chunks that may have grown, and reports whether any has changed. It is called
-// after the walk. A chunk is certainly complete only if the next chunk of its stream exists, and that one may have been made after
-// the walk had passed this one.
+// refresh reads again how many bytes are used in chunks that may have grown, and reports whether any number has changed. It is
+// called after the walk. A chunk is certainly complete only if the next chunk of its stream exists, and that one may have been
+// made after the walk had passed this one.
 func (w *walker) refresh() (changed bool, err error) {
 	look := func(c *chunk) (closed bool, err error) {
 		var b [wire.ChunkHeaderSize]byte
-		// The recorder counts the last record first and closes the chunk then. A count that
-		// was read together with the closed state may be older, so it is read twice.
+		// The recorder first counts the last record and then closes the chunk. A count that was read together with the closed
+		// state may be older, so it is read twice.
 		for range 2 {
 			if _, err := w.r.ReadAt(b[:], c.offset); err != nil {
 				return false, message.Errorf("offset %d: %w", c.offset, shrunk(err))
@@ -370,7 +370,7 @@ func (w *walker) refresh() (changed bool, err error) {
 				return changed, err
 			}
 			if c != s.chunks[i] {
-				// Views share the list.
+				// Views share the list, so it is copied before a change.
 				s.chunks = slices.Clone(s.chunks)
 				s.chunks[i] = c
 			}
@@ -400,7 +400,7 @@ func (w *walker) refresh() (changed bool, err error) {
 
 func bySequence(a, b chunk) int { return cmp.Compare(a.sequence, b.sequence) }
 
-// gap notes missing process chunks before chunk i.
+// gap notes that process chunks are missing before chunk i.
 func (p *process) gap(chunks []chunk, i int) {
 	expected := uint32(0)
 	if i > 0 {

@@ -16,15 +16,15 @@ import (
 // maxTime bounds times in units and in nanoseconds, so that the sum of two never overflows an int64. Real times are far smaller.
 const maxTime = 1 << 61
 
-// apart is the least distance, in nanoseconds, of two calibrations from which a rate is computed.
+// apart is the smallest distance, in nanoseconds, of two calibrations from which a rate is computed.
 const apart = 1e6
 
 // A calibration is a CLOCK record.
 type calibration struct {
 	units uint64
 	ns    uint64 // monotonic
-	wall  int64  // ns since 1970 UTC, 0 for not known
-	// ahead is local time less UTC in seconds.
+	wall  int64  // ns since 1970 UTC, 0 if not known
+	// ahead is local time minus UTC, in seconds.
 	ahead int32
 }
 
@@ -33,11 +33,11 @@ func (p *calibration) local() time.Time {
 	return time.Unix(0, p.wall).UTC().Add(time.Duration(p.ahead) * time.Second)
 }
 
-// A clock converts units to nanoseconds. Between two calibrations it interpolates. Before the first and behind the last it uses
-// the rate of the nearest two, or the nominal rate if there are no two.
+// A clock converts units to nanoseconds. Between two calibrations it interpolates. Before the first and after the last one it
+// uses the rate of the nearest two, or the nominal rate if there are not two.
 type clock struct {
 	points   []calibration // by rising units and ns
-	segments []segment     // by rising units; the first also holds before it
+	segments []segment     // by rising units; the first one also applies before its beginning
 	rate     uint64        // nominal units a second
 }
 
@@ -94,7 +94,7 @@ func newClock(points []calibration, begin, rate uint64) (c *clock, dropped int) 
 	return c, dropped
 }
 
-// extend returns a clock with further calibrations. It converts times before from as c does.
+// extend returns a clock with additional calibrations. Before from, it converts times as c does.
 func (c *clock) extend(points []calibration, from uint64) *clock {
 	if from == noLimit || len(points) == 0 {
 		return c
@@ -133,7 +133,7 @@ func (c *clock) extend(points []calibration, from uint64) *clock {
 // newSegment makes a segment in which ns nanoseconds pass in units units. Both are below 2^62.
 func newSegment(from uint64, at, end int64, ns, units uint64) segment {
 	s := segment{units: from, ns: at, end: end}
-	// rate is ns << shift / units, with the largest shift for which it fits.
+	// rate is ns << shift / units, with the largest shift for which it fits into 64 bits.
 	s.shift = 63
 	for s.shift > 0 && ns>>(63-s.shift) >= units {
 		s.shift--
@@ -160,7 +160,7 @@ func (s *segment) convert(events []parser.Event) {
 		}
 		return
 	}
-	// The bound does not change the last time, so it changes none.
+	// The bound does not change the last time, so it does not change any.
 	units, rate, ns := s.units, s.rate, s.ns
 	up, down := (64-s.shift)&63, s.shift&63 // with a shift of 0, hi is 0, so up does not matter
 	for i := range events {
@@ -192,8 +192,8 @@ func (c *clock) find(units uint64) int {
 	return max(0, sort.Search(len(c.segments), func(i int) bool { return c.segments[i].units > units })-1)
 }
 
-// wall converts nanoseconds to the local time of the recorded program. It takes the local time from the first calibration only,
-// so that differences of local times are durations.
+// wall returns the clock that converts nanoseconds to the local time of the recorded program. It takes the local time from the
+// first calibration only, so that differences of local times are durations.
 func (c *clock) wall() timeparse.Clock {
 	for i := range c.points {
 		if p := &c.points[i]; p.wall != 0 {
@@ -204,7 +204,7 @@ func (c *clock) wall() timeparse.Clock {
 }
 
 const (
-	// leastStep is the least change of the local time, against the monotonic clock, that a note tells of.
+	// leastStep is the smallest change of the local time, compared with the monotonic clock, that a note reports.
 	leastStep = time.Second
 	maxSteps  = 20
 )

@@ -17,7 +17,7 @@ type crash struct {
 
 var errLongCrash = message.New("the report of a crash is longer than any recorder writes")
 
-// crash takes in the body of a CRASH record.
+// crash adds the body of a CRASH record.
 func (p *process) crash(time uint64, body []byte) error {
 	if len(body) > maxCrash {
 		return errLongCrash
@@ -27,7 +27,7 @@ func (p *process) crash(time uint64, body []byte) error {
 		return nil
 	}
 	c := crash{time: time}
-	// The caller uses the buffer of body again, so the crash needs a copy.
+	// The caller reuses the buffer of body, so the crash needs a copy.
 	err := wire.ParseBody(bytes.Clone(body), &c.Crash)
 	if err == nil || len(c.Registers) > 0 {
 		// Views share the list, so it is copied when it grows.
@@ -46,8 +46,8 @@ func (l *Log) Crashes(int) []parser.Crash {
 	return list
 }
 
-// crashRegisters says for each machine how many registers a record has, which of them are the instruction pointer and the stack
-// pointer, and how many bytes each has.
+// crashRegisters has, for each machine, the number of registers in a record, the indexes of the instruction pointer and the
+// stack pointer, and the size of a register in bytes.
 var crashRegisters = map[parser.Machine]struct{ count, ip, sp, size int }{
 	parser.X86_64: {18, 16, 7, 8},
 	parser.X86:    {10, 8, 4, 4},
@@ -89,8 +89,8 @@ func (v *view) spaceAt(units uint64) uint16 {
 	return uint16(2 * epoch)
 }
 
-// diedOfCrash reports whether the process ended by the crash that it recorded: no handler of its own came next. time is the
-// time of the record, in units.
+// diedOfCrash reports whether the process died of the crash that it recorded, because no handler of its own was called next.
+// time is the time of the record, in units.
 func (p *process) diedOfCrash() (time uint64, ok bool) {
 	if len(p.crashes) == 0 || p.hasEnded && !p.killed {
 		return 0, false

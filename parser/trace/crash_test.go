@@ -25,7 +25,7 @@ func aCrash() wire.Crash {
 		Memory: []byte{0, 16, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0x55, 0xaa}}
 }
 
-// crashed returns a trace with an open call and a crash. Its state still is that of a running recording.
+// crashed returns a trace with an open call and a crash. Its state is still that of a running recording.
 func crashed(t *testing.T, body []byte) []byte {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -99,8 +99,8 @@ func TestCrashCauses(t *testing.T) {
 	}
 }
 
-// TestCrashHandled has a crash that a handler of the program was called for. The program may have gone on; an END record says that
-// it did.
+// TestCrashHandled has a crash for which a handler of the program was called. The program may have continued; an END record
+// says that it did.
 func TestCrashHandled(t *testing.T) {
 	r := aCrash()
 	r.Flags |= wire.CrashHandled
@@ -110,8 +110,8 @@ func TestCrashHandled(t *testing.T) {
 	}
 }
 
-// TestDamagedCrash cuts the record at many lengths, and gives it lengths that are too large. The fields before are read, and
-// nothing is made up.
+// TestDamagedCrash cuts the record at many lengths, and gives it lengths that are too large. The fields before the cut must be
+// read, and no others.
 func TestDamagedCrash(t *testing.T) {
 	whole := wire.AppendBody(nil, aCrash())
 	// If only some of the last 8 bytes are missing, these may be padding.

@@ -16,7 +16,7 @@ import (
 const (
 	// longestShort is the length in bytes of a short enter, the longer of the two short records.
 	longestShort = wire.ShortEnterSize
-	// overread is how many bytes behind the end of a record the decoder may read.
+	// overread is how many bytes after the end of a record the decoder may read.
 	overread = 8
 )
 
@@ -33,18 +33,18 @@ type frame struct {
 	space   uint16
 }
 
-// A node is a frame that samples refer to, so that it stays when the call has
-// ended. Together with its parents it is a whole stack. Nodes are numbered from
-// 1 within their stream; 0 is the empty stack.
+// A node is a frame that samples refer to, so that it must be kept after the call has ended. Together with its parents it is a
+// whole stack. Nodes are numbered from 1 within their stream; 0 is the empty stack.
 type node struct {
 	frame
 	parent uint32
 }
 
-// An openStack is a stack that the file states: its innermost node, and the number of outer calls that are not known.
+// An openStack is a stack that a record of the file lists: its innermost node, and the number of outer calls, of which nothing
+// else is known.
 type openStack struct{ node, outer uint32 }
 
-// A statedStack is the content of a STACK record. Chunk and offset say where the record is.
+// A statedStack is the content of a STACK record. chunk and offset are the position of the record.
 type statedStack struct {
 	chunk  int32
 	offset int64
@@ -55,20 +55,17 @@ func (a statedStack) compare(b statedStack) int {
 	return cmp.Or(cmp.Compare(a.chunk, b.chunk), cmp.Compare(a.offset, b.offset))
 }
 
-// A decoder turns the records of a stream into events. Their times are in
-// units. The first pass over the stream, scanning, notes in the stream what a
-// decoder that begins in the middle needs to know. Later passes may begin at
-// any sample.
+// A decoder turns the records of a stream into events with times in units. The first pass over a stream, scanning, stores in
+// the stream what a decoder needs to begin in the middle. Later passes may begin at any sample.
 type decoder struct {
 	r io.ReaderAt
 	s *stream
-	// epochs has the times in units at which epochs begin, but the first.
+	// epochs has the times in units at which epochs begin, without the first epoch.
 	epochs   []uint64
 	scanning bool
 
-	// mapped points to the mapped bytes of the file while events are read. It
-	// may be nil. While buf is a part of these bytes, own keeps the decoder's own
-	// buffer; otherwise own is nil.
+	// mapped points to the mapped bytes of the file while events are read. It may be nil. While buf is a part of these bytes,
+	// own keeps the decoder's own buffer; otherwise own is nil.
 	mapped *[]byte
 	own    []byte
 
@@ -81,44 +78,42 @@ type decoder struct {
 	time    uint64
 	ordinal int64
 	windows [wire.Windows]window
-	// changed says that windows differ from those that the stream stored last.
+	// changed says that windows differ from those that were last stored in the stream.
 	changed bool
-	// The stack is frames, and below them the node base with its parents.
+	// The stack consists of frames, and below them the node base with its parents.
 	frames []frame
 	base   uint32
 	epoch  int
 	// nextEpoch is when the next epoch begins.
 	nextEpoch uint64
 	unwinds   int // index of the stream's next unwind leave
-	// gap is the gap of the next event. If it says that events are missing, known is the stack
-	// that was set then.
+	// gap is the gap of the next event. If it tells that events are missing, known is the stack that was listed at that place.
 	gap   parser.Gap
 	known openStack
-	// on is the number of the stack in effect, and thread is Event.Thread of its events. parked
-	// are the other stacks that are known. knownFrames replaces known.node for a
-	// stack that is not the thread's own.
+	// on is the number of the current stack, and thread is Event.Thread of its events. parked has the other known stacks. If
+	// the current stack is not the thread's own, knownFrames replaces known.node.
 	on, thread  uint32
 	parked      map[uint32]*parkedStack
 	knownFrames []frame
 	// deep is an index of the nodes of the stack while scanning; see search.
 	deep map[frame]int32
-	// records is the memory of passShorts.
+	// records is a buffer of passShorts.
 	records *[passedRecords]uint32
 	// sites says that events are read for their call sites. site is the call site of the next event.
 	sites bool
 	site  parser.CallSite
-	// values takes in records of values. It is nil if these are not read.
+	// values gets the records of values. It is nil if these are not wanted.
 	values *valueReader
-	// taken takes in values that hooks took. It is nil if these are not read.
+	// taken gets the values that hooks took. It is nil if these are not wanted.
 	taken *takenQueue
 }
 
-// newDecoder makes a decoder with a buffer of size bytes. It must be reset or restored before use.
+// newDecoder returns a decoder with a buffer of size bytes. It must be reset or restored before use.
 func newDecoder(r io.ReaderAt, size int) *decoder {
 	return &decoder{r: r, buf: make([]byte, 0, size+overread)}
 }
 
-// reset puts a decoder before the first event of a stream.
+// reset moves the decoder before the first event of a stream.
 func (d *decoder) reset(s *stream, epochs []uint64) {
 	d.detach()
 	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, values: d.values, taken: d.taken, records: d.records, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
@@ -131,7 +126,7 @@ func (d *decoder) reset(s *stream, epochs []uint64) {
 	}
 }
 
-// restore puts a decoder at sample k of a stream.
+// restore moves the decoder to sample k of a stream.
 func (d *decoder) restore(s *stream, epochs []uint64, k int) {
 	d.reset(s, epochs)
 	if k == 0 {
@@ -203,8 +198,8 @@ func (d *decoder) read(dst []parser.Event) (int, error) {
 	return n, nil
 }
 
-// goOn handles the error that decode returned. If that error ends the chunk, it goes to the next chunk. It
-// reports whether there is more to decode; err is an error of reading the file.
+// goOn handles the error that decode returned. If that ends the chunk, goOn moves to the next one. It reports whether there is
+// more to decode. err is an error of reading the file.
 func (d *decoder) goOn(decoded error) (more bool, err error) {
 	if decoded == nil {
 		return true, nil
@@ -222,7 +217,7 @@ func (d *decoder) goOn(decoded error) (more bool, err error) {
 	return d.nextChunk(), nil
 }
 
-// nextChunk goes to the next chunk and reports whether there is one.
+// nextChunk moves to the next chunk, and reports whether there is one.
 func (d *decoder) nextChunk() bool {
 	if d.chunk+1 >= len(d.s.chunks) {
 		d.bufAt += int64(d.p)
@@ -252,8 +247,8 @@ func (d *decoder) detach() {
 	}
 }
 
-// fill gets more bytes of the chunk. If the chunk is mapped, the buffer becomes the rest of the chunk. Otherwise fill moves the
-// bytes from p on to the front of the buffer and reads more behind them.
+// fill loads more bytes of the chunk. If the chunk is mapped, the buffer becomes the rest of the chunk. Otherwise fill moves
+// the bytes from p on to the front of the buffer and reads more after them.
 func (d *decoder) fill() error {
 	d.detach()
 	d.bufAt += int64(d.p)
@@ -327,7 +322,7 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 	}
 }
 
-// stop returns a place in the buffer. Records that begin before it lie in the buffer as a whole, unless the chunk ends within
+// stop returns an offset in the buffer. Records that begin before it lie in the buffer completely, unless the chunk ends within
 // them.
 func (d *decoder) stop() int {
 	if int64(len(d.buf)) < d.end-d.bufAt {
@@ -336,9 +331,8 @@ func (d *decoder) stop() int {
 	return len(d.buf)
 }
 
-// shorts decodes short enters and leaves that begin before last, up to the first
-// one that needs special treatment, and returns their number. It calls nothing and
-// sets fields one by one, so that the compiler can keep its variables in registers.
+// shorts decodes short enters and leaves that begin before last, up to the first one that needs special treatment, and returns
+// their number. It calls no functions and sets fields one by one, so that the compiler keeps its variables in registers.
 func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
 	if cap(d.frames)-len(d.frames) < len(dst) {
 		d.frames = slices.Grow(d.frames, len(dst))
@@ -390,7 +384,7 @@ func (d *decoder) short(e *parser.Event, v uint64) error {
 		if n := len(d.frames); n > 0 {
 			f = d.frames[n-1]
 			d.frames = d.frames[:n-1]
-		} // else the call began before the log, and nothing is known of it
+		} // else the call began before the log, so its address is not known
 		if d.p+wire.ShortLeaveSize > end {
 			return d.bad(errCut)
 		}
@@ -418,7 +412,7 @@ func (d *decoder) short(e *parser.Event, v uint64) error {
 // bad makes an error of the record at p.
 func (d *decoder) bad(err error) error { return &recordError{d.bufAt + int64(d.p), err} }
 
-// other decodes one record of any kind. It reports whether it made an event, which gets number ordinal.
+// other decodes one record of any kind. It reports whether the record was an event, which gets number ordinal.
 func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error) {
 	le := binary.LittleEndian
 	end := len(d.buf)

@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// ends are the times, in nanoseconds, at which the recording and its threads ended.
+// ends has the times, in nanoseconds, at which the recording and its threads ended.
 type ends struct {
-	// last is a time up to which the program was recorded. exact says that the recording ended then.
+	// last is a time up to which the program was recorded. exact says that the recording ended at that time.
 	last  int64
 	exact bool
-	// records are the records of threads' ends. threads has their times by the
-	// system's thread ids, in rising order. It is made when it is first asked for.
+	// records are the records of threads' ends. threads has their times by the system's thread ids, in rising order; it is made
+	// when it is first needed.
 	records []threadEnd
 	once    sync.Once
 	threads map[uint32][]int64
 }
 
-// ends returns the ends that the process records tell of, with times of a clock.
+// ends returns the ends that the process records tell, with times of the clock c.
 func (p *process) ends(c *clock) *ends {
 	e := &ends{records: p.threadEnds, exact: p.hasEnded}
 	if len(c.points) > 0 {
@@ -65,7 +65,7 @@ func (l *Log) ProcessEnd(uint32) (time int64, exact, ok bool) { return 0, false,
 func (l *Log) ThreadEnd(thread uint32, from, to int64) (time int64, ok bool) {
 	v := l.view.Load()
 	list := v.ends.of(v, thread)
-	// The last time that is not behind to.
+	// The last time that is not after to.
 	i, found := slices.BinarySearch(list, to)
 	if !found {
 		i--

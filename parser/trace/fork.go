@@ -10,15 +10,13 @@ import (
 
 // The calls that a forked child inherits.
 //
-// The file of a forked child begins with a STACK record. It lists the calls that
-// were open at the fork. Their enters are in the parent's file, but the child
-// goes on in these calls and leaves them. So that they are calls like all others,
-// the reader makes enters for them, with the time of the child's first event. It
-// puts these enters into a chunk of their own before the first one. That chunk is
-// not in the file; only the code that reads a chunk's bytes knows of it.
+// The file of a forked child begins with a STACK record, which lists the calls that were open at the fork. Their enters are in
+// the parent's file, but the child continues in these calls and leaves them. So that they look like other calls, the reader
+// makes enters for them, with the time of the child's first event. It puts these enters into a chunk of their own before the
+// first one. That chunk is not in the file; only the code that reads the bytes of a chunk knows of it.
 
 // mostInherited is the largest number of calls that a child inherits. Of a deeper stack only the depth is known. This project's
-// recorder lists up to 32,768.
+// recorder lists up to 32,768 calls.
 const mostInherited = 1 << 16
 
 // stackHead is the length in bytes of a STACK record before its calls.
@@ -29,8 +27,9 @@ func isStack(first uint16) bool {
 	return !wire.IsShort(first) && wire.TypeOf(first) == wire.Stack && first>>8 == 0
 }
 
-// inherit gives a stream the enters of the calls that its first record lists. It must be called before the stream is decoded. As
-// long as the first chunk has no record, it must be called again; a decoder that has decoded nothing then begins with the enters.
+// inherit gives a stream the enters of the calls that its first record lists. It must be called before the stream is decoded.
+// While the first chunk has no record, it must be called again; a decoder that has not decoded anything by then begins with the
+// enters.
 func (w *walker) inherit(s *stream) error {
 	if s.begun || s.chunks[0].used == 0 {
 		return nil

@@ -15,24 +15,20 @@ import (
 
 // How a trace grows.
 //
-// Each thread writes into its own chunks. So events do not reach the file in
-// order of time: a thread may read the clock for an event and be stopped before
-// it writes the event. Therefore the reader publishes events only up to a limit,
-// 50 ms before the present time of the recorder's clock. It estimates the
-// present time as the time of the newest event plus the time that has passed
-// since it saw that event. So an idle thread does not hold back the others, and
-// the last events of a program that pauses appear after 50 ms. An event that
-// comes even later gets the time of the limit and is published behind the others,
-// because events that were published do not change. If the recorder drops calls
-// that are shorter than some duration, the limit is earlier by that duration: until
-// it has passed, the recorder may remove an enter that it has written.
+// Each thread writes into its own chunks. So events do not reach the file in order of time: a thread may read the clock for an
+// event and be stopped before it writes the event. Therefore the reader publishes events only up to a limit, 50 ms before the
+// present time of the recorder's clock. It estimates the present time as the time of the newest event plus the time that has
+// passed since it saw that event. So an idle thread does not delay the others, and the last events of a program that pauses
+// appear after 50 ms. An event that comes even later gets the time of the limit and is published after the others, because
+// published events do not change. If the recorder drops calls that are shorter than some duration, the limit is earlier by that
+// duration, because until then the recorder may remove an enter that it has written.
 
 // margin is how long events wait for others that may have an earlier time.
 const margin = 50 * time.Millisecond
 
 var errRing = message.New("a ring cannot be followed: its old events are overwritten while new ones come")
 
-// since is time.Since. Tests that depend on the order of events stop the time with it.
+// since is time.Since. Tests that depend on the order of events stop the clock with it.
 var since = time.Since
 
 // A growth is the state that is needed to read on when the file has grown.
@@ -50,15 +46,15 @@ type growth struct {
 	// published is the limit up to which events were published. Later events get
 	// no earlier time.
 	published uint64
-	// newest is the latest time of an event or annotation. It was first seen at seen.
+	// newest is the latest time of an event or annotation, which was first seen at seen.
 	newest uint64
 	seen   time.Time
-	// calibrations, loads and unloads are the numbers of these in the last view.
+	// calibrations, loads and unloads are the numbers of these records in the last view.
 	calibrations, loads, unloads int
 	// chunks is the number of process chunks that were read.
 	chunks int
-	// Memory that all looks at the file share, because there are ten a second.
-	// The scanners use the buffer of buffer; probe looks ahead.
+	// Buffers that all looks at the file share, because there are ten looks a second. The scanners use the buffer of buffer;
+	// probe reads ahead.
 	buffer, probe *decoder
 	events        []parser.Event
 }
@@ -86,7 +82,7 @@ func (g *growth) units(d time.Duration) uint64 {
 	return min(n, maxTime)
 }
 
-// firstLimit returns the limit for opening the log. It is noLimit unless the program is seen to write just now.
+// firstLimit returns the limit for opening the log: noLimit, unless the program is writing at that moment.
 func (g *growth) firstLimit(ctx context.Context) (uint64, error) {
 	if !g.canGrow() {
 		return noLimit, nil
@@ -116,7 +112,7 @@ func (g *growth) firstLimit(ctx context.Context) (uint64, error) {
 	return g.limit(), nil
 }
 
-// see reads to the end of a decoder's stream, to learn the time of its last event or annotation.
+// see reads to the end of a decoder's stream to find the time of its last event or annotation.
 func (g *growth) see(d *decoder) error {
 	var dst [512]parser.Event
 	for {
@@ -133,7 +129,7 @@ func (g *growth) see(d *decoder) error {
 	}
 }
 
-// limit returns the time up to which events may be published now.
+// limit returns the time up to which events may be published at present.
 func (g *growth) limit() uint64 {
 	if !g.canGrow() {
 		return noLimit
@@ -146,7 +142,7 @@ func (g *growth) limit() uint64 {
 	return max(g.published, now-min(now, g.units(wait)))
 }
 
-// readProcess reads the process records that are new, and reports whether there were any.
+// readProcess reads the new process records, and reports whether there were any.
 func (g *growth) readProcess() (news bool, err error) {
 	for i := range g.w.process {
 		c := &g.w.process[i]
@@ -166,7 +162,7 @@ func (g *growth) readProcess() (news bool, err error) {
 	return news, nil
 }
 
-// waiting reports whether a stream has records that are not scanned yet.
+// waiting reports whether a stream has records that were not scanned yet.
 func (g *growth) waiting() bool {
 	for _, s := range g.w.all {
 		d := g.scanners[s]
@@ -180,7 +176,7 @@ func (g *growth) waiting() bool {
 	return false
 }
 
-// publish fills in a view from the scans, which went up to a limit.
+// publish fills in a view from the scans, which have reached a limit.
 func (g *growth) publish(v, old *view, limit uint64) {
 	var before *index
 	streams := make([]*stream, 0, len(g.w.all))
@@ -273,7 +269,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	if err := g.lookAhead(v); err != nil {
 		return result, err
 	}
-	// The limit must rise, because a late event gets the time of the last limit.
+	// The limit must increase, because a late event gets the time of the last limit.
 	limit := max(g.limit(), g.published+1)
 	if result.Pending, err = g.scan(ctx, limit); err != nil {
 		return result, err
@@ -302,7 +298,7 @@ func (l *Log) replaced() (bool, error) {
 	return err != nil || !os.SameFile(here, st), nil
 }
 
-// readChunks finds the chunks that were added and reads the process records in them. It reports whether there was anything new.
+// readChunks finds new chunks and reads the process records in them. It reports whether there was anything new.
 func (g *growth) readChunks(ctx context.Context) (news bool, err error) {
 	w := g.w
 	walked := w.at
@@ -321,7 +317,7 @@ func (g *growth) readChunks(ctx context.Context) (news bool, err error) {
 	return news || w.at != walked, err
 }
 
-// next returns a view that follows an old one. Its events are still missing.
+// next returns a view that follows an old one, still without its events.
 func (g *growth) next(old *view) *view {
 	v := &view{clock: old.clock.extend(g.process.calibrations[g.calibrations:], g.published), wall: old.wall, epochs: old.epochs}
 	if !v.wall.HasWall {
@@ -333,8 +329,8 @@ func (g *growth) next(old *view) *view {
 	return v
 }
 
-// lookAhead gives each stream a scanner, if it has none, with the current size of its chunks. It reads to the end of each stream
-// to learn the time of the newest event.
+// lookAhead updates the scanner of each stream to the current size of its chunks, and makes one if there is none. It reads to
+// the end of each stream to find the time of the newest event.
 func (g *growth) lookAhead(v *view) error {
 	w := g.w
 	if g.buffer == nil {
@@ -366,7 +362,7 @@ func (g *growth) lookAhead(v *view) error {
 	return nil
 }
 
-// scan scans the streams up to a limit. pending says that there are later events, which were left.
+// scan scans the streams up to a limit. pending says that later events were left.
 func (g *growth) scan(ctx context.Context, limit uint64) (pending bool, err error) {
 	for _, s := range g.w.all {
 		d := g.scanners[s]
@@ -392,7 +388,7 @@ func (g *growth) scan(ctx context.Context, limit uint64) (pending bool, err erro
 	return pending, nil
 }
 
-// resume makes the decoders that scanning would have left, if nothing was scanned.
+// resume makes the decoders that scanning would have left if the log was restored without scanning.
 func (g *growth) resume(v *view) error {
 	if !g.restored {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// A between is a file in memory that changes just after a part of it was read.
+// A between is a file in memory that changes just after a certain part of it was read.
 type between struct {
 	*tracetest.Memory
 	length int
@@ -25,7 +25,7 @@ func (b *between) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestGrowBetween fills a chunk and begins the next one after the reader has looked how much of the chunk is used, and before it
+// TestGrowBetween fills a chunk and begins the next one after the reader has read how much of the chunk is used, and before it
 // looks for new chunks. No event may be lost.
 func TestGrowBetween(t *testing.T) {
 	m := &tracetest.Memory{}
@@ -74,7 +74,7 @@ func TestGrowBetween(t *testing.T) {
 	}
 }
 
-// A sized is a file in memory that changes just after its size was asked for.
+// A sized is a file in memory that changes just after its size was read.
 type sized struct {
 	*tracetest.Memory
 	happen func()

@@ -15,14 +15,14 @@ import (
 
 // The first events of a trace.
 //
-// Opening a trace decodes all of it, which takes time. To show its first rows meanwhile, the beginning of the trace can be opened
-// as a log of its own. It has all events up to a time; these are also the first events of the whole log. All chunks are walked
-// over, because any thread may have begun early, and all process chunks are read. But only the events up to that time are
-// decoded. For calls that are still open then, CallEnds finds the ends: each chunk begins with a list of the calls that are open
-// there and of the times when they were entered, so a binary search finds the chunk in which a call ends.
+// Opening a trace decodes all of it, which takes time. To show its first rows in the meantime, the beginning of the trace can
+// be opened as a log of its own. It has all events up to a time; these are also the first events of the whole log. All chunks
+// are visited, because any thread may have begun early, and all process chunks are read. But only the events up to that time
+// are decoded. For calls that are still open then, CallEnds finds the ends: each chunk begins with a list of its open calls and
+// of the times of their enters, so a binary search finds the chunk in which a call ends.
 
-// OpenHead opens the beginning of the trace at path. It contains about as many records as are asked for. OpenHead returns nil if
-// the first events might not be those of the whole log, which can happen only with stacks of coroutines.
+// OpenHead opens the beginning of the trace at path, with about records records. It returns nil without an error if the first
+// events might not be those of the whole log, which can happen only with stacks of coroutines.
 func OpenHead(ctx context.Context, path string, records int64) (*Log, error) {
 	f, size, err := openFile(path)
 	if err != nil {
@@ -48,10 +48,10 @@ type logHead struct {
 	limit uint64
 }
 
-// beginning returns a time in units before which the log has about as many records as given. It estimates that from the headers
-// of chunks. It returns noLimit if the log has fewer.
+// beginning returns a time in units before which the log has about records records, estimated from the headers of chunks. It
+// returns noLimit if the log has fewer.
 func (w *walker) beginning(records int64) uint64 {
-	// The estimate: events of a chunk are evenly spread in time, and each has the length of a short enter.
+	// The estimate assumes that the events of a chunk are evenly spread in time and that each has the length of a short enter.
 	type part struct {
 		from, to uint64
 		events   float64
@@ -97,7 +97,7 @@ func (w *walker) beginning(records int64) uint64 {
 	return low
 }
 
-// An openFrame is an open call, with the time and the number of its enter.
+// An openFrame is an open call with the time and the number of its enter.
 type openFrame struct {
 	frame
 	time    uint64
@@ -106,14 +106,14 @@ type openFrame struct {
 
 // A frameStack follows the open calls of a stream, event by event.
 type frameStack struct {
-	// outer is the number of calls below frames, of which nothing else is known.
+	// outer is the number of calls below frames. Nothing else is known of these.
 	outer  int
 	frames []openFrame
 	// lost says that it is no longer known which calls are open.
 	lost bool
 }
 
-// take takes in an event, with its time in units. It calls ended for a call that ends by its own leave, and left with the depth
+// take processes an event with its time in units. It calls ended for a call that ends by its own leave, and left with the depth
 // of a call that ends without one.
 func (k *frameStack) take(e *parser.Event, ordinal int64, ended func(f *openFrame, depth int, at uint64), left func(depth int)) {
 	drop := func(n int) {
@@ -174,7 +174,7 @@ func (l *Log) CallEnds(ctx context.Context, records []int64) (ends map[int64]int
 		if err != nil {
 			return nil, message.InFile(l.name, err)
 		}
-		// The calls whose ends are asked for, by their depths.
+		// The calls whose ends are wanted, by depth.
 		targets := make(map[int]target)
 		for depth, f := range open {
 			if i, ok := slices.BinarySearchFunc(list, f.ordinal, func(w wanted, ordinal int64) int { return cmp.Compare(w.ordinal, ordinal) }); ok {
@@ -182,7 +182,7 @@ func (l *Log) CallEnds(ctx context.Context, records []int64) (ends map[int64]int
 			}
 		}
 		if err := l.endsOf(ctx, d, s, targets, func(record int64, at uint64) {
-			// An end within the beginning would have been found there: the log is damaged.
+			// An end within the beginning would have been found there, so the log is damaged.
 			if at >= l.head.limit && at < limit {
 				ends[record] = v.clock.at(at)
 			}
@@ -193,8 +193,9 @@ func (l *Log) CallEnds(ctx context.Context, records []int64) (ends map[int64]int
 	return ends, nil
 }
 
-// alone returns a time in units up to which no other stream has events of the thread of s. It returns 0 if a signal handler may
-// have some. Only up to that time the stream alone says which calls end: calls of a thread are paired across its streams.
+// alone returns a time in units up to which no other stream has events of the thread of s, or 0 if a signal handler may have
+// some. Only up to that time does the stream alone tell which calls end, because the calls of a thread are paired across its
+// streams.
 func (s *stream) alone(streams []*stream) uint64 {
 	limit := uint64(noLimit)
 	for _, t := range streams {
@@ -209,13 +210,13 @@ func (s *stream) alone(streams []*stream) uint64 {
 	return limit
 }
 
-// A target is a call whose end is looked for. It is open at the end of the log's beginning; record is the number of its enter.
+// A target is a call whose end is wanted. It is open at the end of the log's beginning. record is the number of its enter.
 type target struct {
 	openFrame
 	record int64
 }
 
-// openAtEnd returns the calls that are open behind the last known event of a stream. It returns nil if they are not known.
+// openAtEnd returns the calls that are open after the last known event of a stream, or nil if they are not known.
 func (s *stream) openAtEnd(d *decoder, epochs []uint64) ([]openFrame, error) {
 	d.restore(s, epochs, 0)
 	var k frameStack
@@ -239,10 +240,10 @@ func (s *stream) openAtEnd(d *decoder, epochs []uint64) ([]openFrame, error) {
 	return k.frames, nil
 }
 
-// endsOf looks for the ends of calls of a stream, which targets has by their depths. It calls found for each call that ends by
-// its own leave.
+// endsOf finds the ends of calls of a stream. targets has the calls by depth. It calls found for each call that ends by its own
+// leave.
 func (l *Log) endsOf(ctx context.Context, d *decoder, s *stream, targets map[int]target, found func(record int64, at uint64)) error {
-	// Find the chunk in which each call ends: the next chunk begins with a list of open calls that does not have the call.
+	// A call ends in the last chunk before one that begins with a list of open calls without it.
 	byChunk := make(map[int][]int)
 	for depth, t := range targets {
 		first := sort.Search(len(s.chunks), func(i int) bool { return s.chunks[i].base > t.time }) - 1
@@ -270,8 +271,8 @@ func (l *Log) endsOf(ctx context.Context, d *decoder, s *stream, targets map[int
 	return nil
 }
 
-// stackOf reads the STACK record at the beginning of a chunk. It returns the number of open calls, and for the innermost of them
-// two lists with 8 bytes for each call: the addresses and the times of the enters. ok is false if the open calls are not known.
+// stackOf reads the STACK record at the beginning of a chunk. It returns the number of open calls, and for the innermost of
+// them two lists with 8 bytes a call: the addresses and the times of the enters. ok is false if the open calls are not known.
 func (l *Log) stackOf(c *chunk) (depth int, addresses, times []byte, ok bool) {
 	var head [stackHead]byte
 	if c.gap || c.size == 0 || c.used == 0 {
@@ -285,7 +286,7 @@ func (l *Log) stackOf(c *chunk) (depth int, addresses, times []byte, ok bool) {
 	}
 	first := le.Uint16(head[:])
 	if n < int64(len(head)) || !isStack(first) {
-		// A chunk without a STACK begins with no open calls, unless it begins with the SWITCH of a coroutine.
+		// A chunk without a STACK begins without open calls, unless it begins with the SWITCH of a coroutine.
 		return 0, nil, nil, n >= 2 && wire.TypeOf(first) != wire.Switch || n >= 2 && wire.IsShort(first)
 	}
 	info := wire.ParseStack(head[6:])
@@ -299,7 +300,7 @@ func (l *Log) stackOf(c *chunk) (depth int, addresses, times []byte, ok bool) {
 	return int(info.Depth), b[:info.Calls*8], b[info.Calls*8:], true
 }
 
-// openAt reports whether a call with a depth is open at the beginning of a chunk. ok is false if that is not known.
+// openAt reports whether a call at a depth is open at the beginning of a chunk. ok is false if that is not known.
 func (l *Log) openAt(c *chunk, depth int, f *openFrame) (open, ok bool) {
 	all, addresses, times, ok := l.stackOf(c)
 	if !ok || depth >= all {
@@ -313,10 +314,10 @@ func (l *Log) openAt(c *chunk, depth int, f *openFrame) (open, ok bool) {
 	return le.Uint64(addresses[i*8:])>>1 == f.address && le.Uint64(times[i*8:]) == f.time, true
 }
 
-// endsIn decodes a chunk to find the ends of the calls with some depths.
+// endsIn decodes a chunk to find the ends of the calls at depths.
 func (l *Log) endsIn(d *decoder, s *stream, chunk int, depths []int, targets map[int]target, found func(record int64, at uint64)) error {
-	// The chunk is scanned, as that finds out which call a leave ends that is not of the innermost one. A copy of the stream
-	// keeps the results of this, because the stream itself must not change.
+	// Scanning finds which call is ended by a leave that is not of the innermost one. It stores the result in a copy of the
+	// stream, because the stream itself must not change.
 	of := &stream{number: s.number, level: s.level, thread: s.thread, chunks: s.chunks[:chunk+1], strands: s.strands, inherited: s.inherited}
 	d.reset(of, l.view.Load().epochs.times)
 	d.scanning, d.chunk, d.gap = true, chunk-1, parser.NoGap
@@ -347,7 +348,7 @@ func (l *Log) endsIn(d *decoder, s *stream, chunk int, depths []int, targets map
 			return err
 		}
 		if first && dst[0].Gap == parser.EventsMissing {
-			// The STACK at the chunk's beginning has caused this gap, and its calls are known.
+			// The gap was caused by the STACK at the beginning of the chunk, whose calls are known.
 			dst[0].Gap = parser.NoGap
 		}
 		for i := range dst[:n] {

@@ -5,15 +5,13 @@ import (
 	"slices"
 )
 
-// An intervalMap says which load owns an address. Loads are added in order of time; a
-// later one takes addresses from earlier ones. It stays quick with a hundred
-// thousand modules: the addresses at which any of them begins or ends are known
-// from the start and sorted, so that a range is a pair of indexes.
+// An intervalMap tells which load has an address. Loads are added in order of time; a later one takes addresses from earlier
+// ones. It is fast even for a hundred thousand modules: all addresses at which one of them begins or ends are known in advance
+// and sorted, so that a range is a pair of indexes.
 type intervalMap struct {
 	bounds []uint64 // addresses, rising
-	// starts has a bit for each bound. A set bit says that a range with one owner
-	// begins at the bound; it reaches to the next set bit. load has the owner of the
-	// range, -1 for none.
+	// starts has a bit for each bound. A set bit says that a range with one owner begins at the bound and extends to the next
+	// set bit. load has the owner of the range, or -1.
 	starts []uint64
 	load   []int32
 }
@@ -34,7 +32,7 @@ func newIntervalMap(list []load) *intervalMap {
 	return o
 }
 
-// take gives the addresses from base to end to a load. It calls lost for each owner that loses addresses.
+// take gives the addresses from base up to end to a load. It calls lost for each owner that loses addresses.
 func (o *intervalMap) take(load int, base, end uint64, lost func(load int)) {
 	if base == end {
 		return
@@ -72,7 +70,7 @@ func (o *intervalMap) before(i int) int {
 	return k*64 + bits.Len64(w) - 1
 }
 
-// after returns the first start behind i. If there is none, it returns a number behind all bounds.
+// after returns the first start after i, or a number beyond all bounds if there is none.
 func (o *intervalMap) after(i int) int {
 	i++
 	k := i / 64

@@ -5,7 +5,7 @@ import (
 	"logparser/parser"
 )
 
-// readMapped reads events by a cursor, from a record on. Where the file is mapped, it reads the mapped bytes.
+// readMapped reads events with a cursor, from record from on. If the file is mapped, it reads the mapped bytes.
 func readMapped(m *filemap.Mapping, c *cursor, dst []parser.Event, from int64, timed bool) (n int, err error) {
 	size := m.Size()
 	if size == 0 {
@@ -17,8 +17,7 @@ func readMapped(m *filemap.Mapping, c *cursor, dst []parser.Event, from int64, t
 		c.mapped = nil
 	})
 	if fault != nil {
-		// A fault of a mapping does not say its reason, but reading the file does. The
-		// cursor may be anywhere now, so it begins anew.
+		// A fault does not tell its cause, but reading the file does. The cursor may be at any place now, so it starts anew.
 		*c = cursor{v: c.v, r: c.r, x: c.x, sites: c.sites, ordinals: c.ordinals, taking: c.taking, next: -1}
 		return c.readAt(dst, from, timed)
 	}

@@ -13,14 +13,13 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// An index divides time into slices, so that a record is found by its number
-// without merging all events before it. The exact number of events before a slice
-// is computed when it is first needed. Until then only a lower bound is known.
+// An index divides time into slices, so that a record is found by its number without merging all events before it. The exact
+// number of events before a slice is computed when it is first needed. Until then only a lower bound is known.
 type index struct {
 	streams []*stream
 	total   int64
 	slices  []slice
-	// active has the streams that have events in a slice, slice by slice.
+	// active has the active streams of each slice, slice by slice.
 	active []activeStream
 
 	mu    sync.Mutex
@@ -30,24 +29,22 @@ type index struct {
 // A slice is the events from a time in units up to the time of the next slice.
 type slice struct {
 	from uint64
-	// least is a lower bound of the number of events before the slice. It counts the
-	// events of streams that ended before, and those before the samples of active
-	// streams.
+	// least is a lower bound of the number of events before the slice. It counts the events of streams that ended before it,
+	// and those before the samples of active streams.
 	least int64
-	// active is the index in index.active at which the slice's streams begin.
+	// active is the index in index.active of the slice's first stream.
 	active int
 }
 
-// An activeStream is a stream that has events in a slice, as an index into
-// index.streams. sample is its last sample before which all events lie before the
-// slice.
+// An activeStream is a stream that has events in a slice, as an index into index.streams. sample is its last sample before
+// which all events are earlier than the slice.
 type activeStream struct{ stream, sample int32 }
 
-// sliceEvents is the least number of events in a slice. Where many streams are active, slices have more.
+// sliceEvents is the smallest number of events in a slice. If many streams are active, slices have more.
 const sliceEvents = 4 * sampleEvery
 
-// newIndex makes an index. If the log has grown, old is its index from before, else nil. Then streams begins with the old
-// streams, and all new events are later than the old ones.
+// newIndex makes an index. If the log has grown, old is its previous index, else nil. Then streams begins with the old streams,
+// and all new events are later than the old ones.
 func newIndex(streams []*stream, old *index) *index {
 	x := &index{streams: streams}
 	for _, s := range streams {
@@ -55,7 +52,7 @@ func newIndex(streams []*stream, old *index) *index {
 	}
 	from := uint64(0)
 	if old != nil && len(old.slices) > 0 {
-		// The last slices may have had too few events; they are made again.
+		// The last slices may have had too few events, so they are made again.
 		n := len(old.slices)
 		for n > 1 && old.total-old.slices[n-1].least < sliceEvents {
 			n--
@@ -68,8 +65,7 @@ func newIndex(streams []*stream, old *index) *index {
 		x.exact = append(x.exact, old.exact[:n]...)
 		old.mu.Unlock()
 	}
-	// Samples and ends of streams. Each step adds a number of events that lie
-	// before a time.
+	// Samples and ends of streams. A step says that events more events lie before a time.
 	type step struct {
 		time   uint64
 		events int64
@@ -172,19 +168,19 @@ func (x *index) know(i int, n int64) {
 	x.mu.Unlock()
 }
 
-// A source is an active stream of a cursor, with events that are already decoded. Their times are in units.
+// A source is an active stream of a cursor, with decoded events. Their times are in units.
 type source struct {
 	d      *decoder
 	s      *stream
-	events []parser.Event // the rest of batch
+	events []parser.Event // the events of batch that are left
 	batch  []parser.Event
 	// ordinals is cursor.ordinals.
 	ordinals bool
-	// taken has the values of decoded events, if the cursor reads values.
+	// taken has the values of decoded events if the cursor reads values.
 	taken takenQueue
 }
 
-// more decodes the next events. At the end of the stream it leaves events empty.
+// more decodes the next events. At the end of the stream events becomes empty.
 func (a *source) more() error {
 	a.batch = a.batch[:min(int64(cap(a.batch)), a.s.count-a.d.ordinal)]
 	n, err := a.read(a.batch)
@@ -192,7 +188,8 @@ func (a *source) more() error {
 	return err
 }
 
-// read fills dst with events. The caller asks for no more events than scanning has counted, so it is an error if there are fewer.
+// read fills dst with events. The caller does not ask for more events than scanning has counted, so it is an error if there are
+// fewer.
 func (a *source) read(dst []parser.Event) (int, error) {
 	n, err := a.d.read(dst)
 	if err == nil && n < len(dst) {
@@ -210,39 +207,37 @@ func (a *source) read(dst []parser.Event) (int, error) {
 	return n, err
 }
 
-// A cursor merges the streams by time, from some record on.
+// A cursor merges the streams by time, from any record on.
 type cursor struct {
 	v    *view
 	r    io.ReaderAt
 	x    *index
 	next int64 // number of the next event
 	i    int   // index of the slice
-	// heap has the streams that have events left; the stream of the next event is
-	// at 0. idle has sources for reuse.
+	// heap has the streams that have events left; that of the next event is at index 0. idle has sources for reuse.
 	heap    heads[*source]
 	idle    []*source
-	segment int // of the clock, for the last event
+	segment int // index of the clock's segment of the last event
 	skipped []parser.Event
 	// mapped is the mapped part of the file while events are read.
 	mapped []byte
 	// sites says that the cursor reads call sites.
 	sites bool
-	// ordinals says that the cursor only finds the places of events. Then an event's Address is its number
-	// in its stream, and its Thread is the stream's number.
+	// ordinals says that the cursor only finds the streams of events and their numbers in these. Then Address of an event is
+	// that number, and Thread the number of the stream.
 	ordinals bool
-	// taking says that the cursor reads the values that hooks took. values are those of
-	// the last events.
+	// taking says that the cursor reads the values that hooks took. values are those of the events that were read last.
 	taking bool
 	values []eventValues
 }
 
-// The memory of a cursor, in events and in bytes. Its active streams share it.
+// Memory of a cursor, in events and in bytes. Its active streams share it.
 const (
 	cursorEvents = 64 << 10
 	cursorBytes  = 2 << 20
 )
 
-// start puts the cursor at the first event of a slice.
+// start moves the cursor to the first event of a slice.
 func (c *cursor) start(i int) error {
 	for _, h := range c.heap {
 		c.idle = append(c.idle, h.of)
@@ -288,7 +283,7 @@ func (c *cursor) start(i int) error {
 // source returns a source for a stream, at a sample. active is the number of streams that share the cursor's memory.
 func (c *cursor) source(active int, s *stream, sample int) *source {
 	var a *source
-	// A source whose values were not handed out yet cannot be used again, also if its stream has ended.
+	// A source that has values which were not handed out yet cannot be reused, even if its stream has ended.
 	i := len(c.idle) - 1
 	for i >= 0 && len(c.idle[i].taken.list) > 0 {
 		i--
@@ -311,11 +306,11 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 	return a
 }
 
-// seek puts the cursor into the slice of a record, at the record or before it.
+// seek moves the cursor into the slice of a record, to the record or before it.
 func (c *cursor) seek(record int64) error {
 	x := c.x
-	// The slice is between two bounds: the last one that begins at or before the record by the
-	// lower bounds of events, and the last one that does so by upper bounds.
+	// The slice lies between two bounds: hi is the last slice that begins at or before the record by the lower bounds of
+	// events, and lo the last one that does so by upper bounds.
 	hi := sort.Search(len(x.slices), func(i int) bool { return x.slices[i].least > record }) - 1
 	lo := hi
 	for lo > 0 && x.slices[lo].least+sampleEvery*int64(len(x.streamsOf(lo))) > record {
@@ -343,7 +338,7 @@ func (c *cursor) seek(record int64) error {
 	return c.start(lo)
 }
 
-// jump goes to the last sample before a record of the slice, if all events of the slice belong to one stream.
+// jump moves to the last sample before a record of the slice, if all events of the slice belong to one stream.
 func (c *cursor) jump(record int64) {
 	if len(c.heap) != 1 || len(c.x.streamsOf(c.i)) != 1 {
 		return
@@ -440,11 +435,12 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 	return n, nil
 }
 
-// alone reports whether there is only one stream, and no event of it is decoded. If there are several, each has decoded events.
+// alone reports whether there is only one stream, without decoded events. If there are several streams, each has decoded
+// events.
 func (c *cursor) alone() bool { return len(c.heap) == 1 && len(c.heap[0].of.events) == 0 }
 
-// readAlone decodes events of the only stream directly into dst, up to the end of
-// the slice, where other streams may begin. It keeps events behind that for later.
+// readAlone decodes events of the only stream directly into dst, up to the end of the slice, where other streams may begin. It
+// keeps later events for the next call.
 func (c *cursor) readAlone(dst []parser.Event, end uint64) (int, error) {
 	s := c.heap[0].of
 	want := min(int64(len(dst)), int64(cap(s.batch)), s.s.count-s.d.ordinal)
@@ -462,7 +458,7 @@ func (c *cursor) readAlone(dst []parser.Event, end uint64) (int, error) {
 	return n, err
 }
 
-// enter goes to a slice and adds the streams that begin in it.
+// enter moves to a slice and adds the streams that begin in it.
 func (c *cursor) enter(i int) error {
 	c.i = i
 	c.x.know(i, c.next)
@@ -507,9 +503,9 @@ func (c *cursor) convert(events []parser.Event) {
 }
 
 const (
-	// maxCursors is how many cursors are kept for sequential reading to go on.
+	// maxCursors is how many cursors are kept so that sequential reading can continue.
 	maxCursors = 4
-	// maxSkip is how many events a cursor reads to get to a record. For more it seeks.
+	// maxSkip is how many events a cursor reads to get to a record. If there are more, it seeks.
 	maxSkip = sliceEvents / 2
 )
 
@@ -547,7 +543,8 @@ func (l *Log) readEvents(dst []parser.Event, from int64, timed bool) (int, error
 	return n, nil
 }
 
-// cursor returns a cursor for reading from a record on. If possible it takes one from the list that is shortly before the record.
+// cursor returns a cursor for reading from a record on. If possible, it takes one from the list that is a little before the
+// record.
 func (l *Log) cursor(v *view, record int64, list *[]*cursor) *cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -578,7 +575,7 @@ func (l *Log) release(c *cursor, list *[]*cursor) {
 	}
 }
 
-// goTo puts the cursor before a record.
+// goTo moves the cursor before a record.
 func (c *cursor) goTo(from int64) error {
 	if d := from - c.next; c.next < 0 || d < 0 || d > maxSkip {
 		if err := c.seek(from); err != nil {
@@ -648,7 +645,7 @@ func (c *cursor) find(record int64) (s *stream, ordinal int64, err error) {
 			first.time = first.of.events[0].Time
 		}
 	}
-	// The event is the first of the first stream, unless a slice ends here.
+	// The event is the first one of the first stream, unless the slice ends here.
 	for len(c.heap) == 0 || uint64(c.heap[0].of.events[0].Time) >= c.x.end(c.i) {
 		if c.i+1 == len(c.x.slices) {
 			return nil, 0, io.EOF
@@ -666,7 +663,7 @@ func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	// Behind the event, known is the last stack that the file stated before it.
+	// After the event, known is the last stack that the file listed before it.
 	d := newDecoder(c.r, wire.LongestFixed*4)
 	d.restore(s, c.v.epochs.times, int(ordinal/sampleEvery))
 	var dst [64]parser.Event

@@ -1,18 +1,18 @@
 package trace
 
-// A head is a source of events or annotations in a heap, with the time of its next one.
+// A head is a source of events or annotations in a heap, with the time of its next element.
 type head[T any] struct {
 	time int64 // units
 	s    *stream
 	of   T
 }
 
-// before reports whether the next one of a comes before the next one of b.
+// before reports whether the next element of a comes before that of b.
 func (a *head[T]) before(b *head[T]) bool {
 	return a.time < b.time || a.time == b.time && a.s.earlier(b.s)
 }
 
-// A heads is a heap. The head that comes first is at 0.
+// A heads is a heap. The head that comes first is at index 0.
 type heads[T any] []head[T]
 
 // down restores the heap's order after head k has changed to come later.

@@ -6,12 +6,12 @@ import (
 	"logparser/parser"
 )
 
-// readTwo merges what is decoded of two streams into dst, up to a time, until one of them has no more. Threads that
-// run at the same time take turns in no order that a processor could guess: there is no branch on whose turn it is.
+// readTwo merges the decoded events of two streams into dst, up to a time, until one of them has no more. A processor cannot
+// predict the order in which threads that run at the same time take turns, so there is no branch on whose turn it is.
 func (c *cursor) readTwo(dst []parser.Event, end uint64) int {
 	first, second := c.heap[0].of, c.heap[1].of
 	a, b := eventsBefore(first.events, end), eventsBefore(second.events, end)
-	tie := int64(0) // of equal times those of the first stream come later
+	tie := int64(0) // if times are equal, the second stream comes first
 	if first.s.earlier(second.s) {
 		tie = 1
 	}
@@ -27,7 +27,7 @@ func (c *cursor) readTwo(dst []parser.Event, end uint64) int {
 	return n
 }
 
-// eventsBefore returns the first events up to a time.
+// eventsBefore returns the events before end.
 func eventsBefore(events []parser.Event, end uint64) []parser.Event {
 	n := len(events)
 	if n > 0 && uint64(events[n-1].Time) >= end {
@@ -36,7 +36,7 @@ func eventsBefore(events []parser.Event, end uint64) []parser.Event {
 	return events[:n]
 }
 
-// refillTwo decodes more of the two streams of which all decoded events were read, and puts them in order.
+// refillTwo decodes more events of those of the two streams that have none left, and restores the order of the heap.
 func (c *cursor) refillTwo() error {
 	for k := 1; k >= 0; k-- {
 		s := c.heap[k].of

@@ -11,7 +11,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// pull moves a frame from the nodes to frames if frames is empty. After that, frames is empty only if the stack is.
+// pull moves the innermost node to frames if frames is empty. Afterwards, frames is empty only if the stack is.
 func (d *decoder) pull() {
 	if len(d.frames) == 0 && d.base != 0 {
 		n := &d.s.nodes[d.base-1]
@@ -23,7 +23,7 @@ func (d *decoder) pull() {
 	}
 }
 
-// setStack sets the stack to one that the file states.
+// setStack replaces the stack by one that the file lists.
 func (d *decoder) setStack(o openStack) {
 	d.frames, d.base, d.deep = d.frames[:0], o.node, nil
 	d.known, d.knownFrames = o, d.knownFrames[:0]
@@ -53,7 +53,7 @@ func (d *decoder) keep() uint32 {
 func (f frame) same(g frame) bool { return f.address == g.address && (f.space^g.space)&1 == 0 }
 
 // leave ends the innermost call of an address and all calls above it, and returns the call's frame. If no such call is open, it
-// ends nothing and returns f.
+// ends none and returns f.
 func (d *decoder) leave(f frame, ordinal int64) frame {
 	d.pull()
 	if n := len(d.frames); n > 0 && d.frames[n-1].same(f) {
@@ -84,13 +84,12 @@ func (d *decoder) leave(f frame, ordinal int64) frame {
 	return f
 }
 
-// nearNodes is how many nodes search looks at before it makes an index.
+// nearNodes is how many nodes search examines before it makes an index.
 const nearNodes = 64
 
-// search returns the number of calls above the innermost call of an address, or
-// -1 if no such call is open. Many leaves that match nothing on a deep stack must
-// not take quadratic time. The frames are few, because each sample moves them
-// into nodes; for the nodes there is an index.
+// search returns the number of calls above the innermost call of an address, or -1 if no such call is open. Many unmatched
+// leaves on a deep stack must not take quadratic time. There are few frames, because each sample moves them into nodes; for the
+// nodes there is an index.
 func (d *decoder) search(f frame) int32 {
 	above := int32(0)
 	for i := len(d.frames) - 1; i >= 0; i-- {
@@ -130,10 +129,10 @@ func (d *decoder) index(f frame, n int32) {
 	}
 }
 
-// comparableStack bounds the length of stated stacks that are compared with the stack of the decoder.
+// comparableStack bounds the size of listed stacks that are compared with the stack of the decoder.
 const comparableStack = 4096
 
-// stack takes in the STACK record at an offset. Its calls are only read while scanning; the stream keeps the result.
+// stack processes the STACK record at an offset. It reads the calls only while scanning; later passes use the stream's results.
 func (d *decoder) stack(offset, head, length int64) error {
 	s := d.s
 	if d.on != 0 {
@@ -150,9 +149,8 @@ func (d *decoder) stack(offset, head, length int64) error {
 		return d.bad(errLength)
 	}
 	k := int64(info.Calls)
-	// Normally a STACK agrees with the events before it, or the stack is empty after
-	// a gap. A deep stack is not compared: it is taken to agree, unless the recorder
-	// says that it does not (StackStated).
+	// Normally a STACK agrees with the events before it, or the stack is empty after a gap. A deep stack is not compared: it is
+	// assumed to agree unless the recorder says that it does not (StackStated).
 	stated := info.Flags&wire.StackStated != 0
 	if !stated && k > comparableStack && (len(d.frames) > 0 || d.base != 0) {
 		return nil
@@ -200,7 +198,7 @@ func (d *decoder) stack(offset, head, length int64) error {
 	return nil
 }
 
-// restated sets the stack as scanning did at the record at an offset, if the record told anything new.
+// restated sets the stack as scanning did at the record at an offset, if that record gave a new stack.
 func (d *decoder) restated(offset int64) {
 	at := statedStack{chunk: int32(d.chunk), offset: offset}
 	if i, ok := slices.BinarySearchFunc(d.s.stacks, at, statedStack.compare); ok {
@@ -208,7 +206,7 @@ func (d *decoder) restated(offset int64) {
 	}
 }
 
-// top returns up to k frames, the innermost first.
+// top returns up to k frames, innermost first.
 func (d *decoder) top(k int) []frame {
 	list := make([]frame, 0, min(k, len(d.frames)+64))
 	for i := len(d.frames) - 1; i >= 0 && len(list) < k; i-- {

@@ -12,16 +12,17 @@ import (
 // Counting events.
 //
 // Opening a trace needs the number of events of each stream and the calls that are open at each sample, but not the events
-// themselves. So this pass only keeps a stack with the first four bytes of enters. It has no branch that depends on whether a
+// themselves. So this pass keeps only a stack with the first four bytes of enters. It has no branch that depends on whether a
 // record is an enter or a leave, because processors cannot predict that.
 
-// A passed says how many events a decoder has gone over, and the times in units of the first and the last one.
+// A passed is the number of events that a decoder has passed, and the times in units of the first and the last one.
 type passed struct {
 	n           int
 	first, last uint64
 }
 
-// pass goes over the next n events. It goes over fewer only at the end of the stream, or with an error of reading the file.
+// pass passes the next n events without making them. It passes fewer only at the end of the stream, or with an error of reading
+// the file.
 func (d *decoder) pass(n int) (t passed, err error) {
 	defer d.detach()
 	for t.n < n {
@@ -32,7 +33,8 @@ func (d *decoder) pass(n int) (t passed, err error) {
 	return t, nil
 }
 
-// count adds k events, of which the last has the decoder's time. The first event must be counted alone, so that its time is known.
+// count adds k events, of which the last one has the decoder's time. The first event of t must be counted alone, so that its
+// time is known.
 func (d *decoder) count(t *passed, k int) {
 	if t.n == 0 {
 		t.first = d.time
@@ -43,7 +45,7 @@ func (d *decoder) count(t *passed, k int) {
 	d.gap = parser.NoGap
 }
 
-// passChunk goes over events of the current chunk until t has n. It returns the errors that decode returns.
+// passChunk passes events of the current chunk until t has n. It returns the same errors as decode.
 func (d *decoder) passChunk(t *passed, n int) error {
 	for t.n < n {
 		if d.chunk < 0 {
@@ -82,13 +84,13 @@ func (d *decoder) passChunk(t *passed, n int) error {
 }
 
 const (
-	// deepest bounds the calls that are open when passShorts begins. passedRecords leaves room for as many enters
-	// more. It is a power of two, so that masking an index replaces the check of its bounds.
+	// deepest bounds the calls that are open when passShorts begins. passedRecords has room for as many enters more. It is a
+	// power of two, so that masking an index replaces the check of its bounds.
 	deepest       = sampleEvery
 	passedRecords = 2 * deepest
 )
 
-// passShorts goes over at most most short enters and leaves that begin before last, up to the first one that needs special
+// passShorts passes no more than most short enters and leaves that begin before last, up to the first record that needs special
 // treatment, and returns their number.
 func (d *decoder) passShorts(most, last int) (n int) {
 	if len(d.frames) > deepest || d.time+uint64(most)*wire.MaxWordDelta >= d.nextEpoch {
@@ -98,13 +100,13 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	if d.records == nil {
 		d.records = new([passedRecords]uint32)
 	}
-	// low is the smallest number of calls that were open at a time. The calls below it stay open. A call above
-	// it was entered here: the record that was written last at its place is its enter.
+	// low is the smallest number of calls that were open at a time. Calls below it stay open. A call above it was entered here,
+	// and its enter is the record that was written last at its index.
 	records, top, before := d.records, len(d.frames), len(d.frames)
 	low := top
 	b := d.buf[:len(d.buf)+overread]
 	p, time := d.p, d.time
-	// A record has at least two bytes, so this bounds the number of records.
+	// A record has at least two bytes, which bounds the number of records.
 	last = min(last, p+min(most, deepest)*wire.ShortLeaveSize)
 	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
@@ -118,7 +120,7 @@ func (d *decoder) passShorts(most, last int) (n int) {
 		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
 		time += wire.EnterDelta(v)&(leave-1) | wire.LeaveDelta(v)&-leave
 	}
-	// The number of leaves follows from the number of bytes and from how many calls more are open now.
+	// The numbers of bytes and of additional open calls give the number of leaves.
 	left := (p - d.p - wire.ShortEnterSize*(top-before)) / (wire.ShortEnterSize + wire.ShortLeaveSize)
 	n = 2*left + top - before
 	d.p, d.time = p, time
@@ -132,7 +134,7 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	return n
 }
 
-// readShorts does what passShorts does, near the beginning of an epoch and for deep stacks.
+// readShorts does what passShorts does, for deep stacks and near the beginning of an epoch.
 func (d *decoder) readShorts(most, last int) int {
 	var events [64]parser.Event
 	return d.shorts(events[:min(most, len(events))], d.buf[:len(d.buf)+overread], last)

@@ -24,7 +24,7 @@ func stands(d, o *decoder) error {
 	return nil
 }
 
-// differsPass goes over a stream, some events at a time, and returns an error if that differs from reading it.
+// differsPass passes over a stream, some events at a time, and returns an error if the result differs from that of reading it.
 func differsPass(r *rand.Rand, l *Log, s *stream) error {
 	v := l.view.Load()
 	read, pass := newDecoder(l.r, 1<<12), newDecoder(l.r, 1<<12)
@@ -57,7 +57,8 @@ func differsPass(r *rand.Rand, l *Log, s *stream) error {
 	}
 }
 
-// TestPass goes over the streams of random programs, and compares the counts and the decoder's place with reading them.
+// TestPass passes over the streams of random programs, and compares the counts and the decoder's place with those of reading
+// them.
 func TestPass(t *testing.T) {
 	rounds := uint64(150)
 	if testing.Short() {

@@ -28,7 +28,7 @@ const (
 	maxCrashes = 4
 )
 
-// A load is a LOAD record with its UNLOAD.
+// A load is a LOAD record together with its UNLOAD.
 type load struct {
 	number           uint32
 	flags            uint32
@@ -44,7 +44,7 @@ type process struct {
 	byNumber     map[uint32]int
 	// names has the last name of each thread, by the system's thread ids.
 	names map[uint32]string
-	// shared says that a view uses the map names, so that it must be copied before a change.
+	// shared says that a view uses the map names, so that the map must be copied before a change.
 	shared bool
 	// The path of the executable, a description of the system, and the
 	// version of the recorder.
@@ -53,16 +53,15 @@ type process struct {
 	overhead               *wire.Overhead
 	lost                   int64
 	unloads                int // UNLOAD records that were read
-	// threadEnds are the THREADEND records. ended is the time at which the recording
-	// ended, if hasEnded says that a record tells that.
+	// threadEnds are the THREADEND records. ended is the time at which the recording ended, if hasEnded is set.
 	threadEnds []threadEnd
 	ended      uint64
 	hasEnded   bool
 	crashes    []crash
-	// exited says that there is an EXIT record, so the process is gone. killed says that a signal
-	// ended it before the recording had ended.
+	// exited says that there is an EXIT record, so the process is gone. killed says that a signal ended it before the recording
+	// ended.
 	exited, killed bool
-	// ways are the ways by which events were recorded. late says that leaves are recorded late.
+	// ways are the ways in by which events were recorded. late says that leaves are recorded late.
 	ways        []string
 	late        bool
 	values      takenValues
@@ -96,8 +95,8 @@ func (p *process) hurt(offset, n int64, err error) {
 
 var errRecordLength = message.New("it has an impossible length")
 
-// read reads those records of a process chunk that were not read before. It
-// notes damage; its errors are those of reading the file.
+// read reads the records of a process chunk that were not read before. It notes damage; its errors are those of reading the
+// file.
 func (p *process) read(r io.ReaderAt, c *chunk) error {
 	at, end := c.offset+wire.ChunkHeaderSize+int64(c.done), c.end()
 	c.done = c.used
@@ -150,8 +149,8 @@ func shrunk(err error) error {
 	return err
 }
 
-// record takes in a record. Its error says what is wrong with the body. Of some
-// records, the fields before the error are taken nevertheless.
+// record processes a record. Its error says what is wrong with the body. Of some records, the fields before the error are used
+// nevertheless.
 func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 	var err error
 	switch typ {
@@ -207,7 +206,7 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 		var r wire.Switching
 		err = wire.ParseBody(body, &r)
 		if r.On != 0 {
-			// After an exec that failed, this takes back the end that the EXEC record has told.
+			// After an exec that failed, this revokes the end that the EXEC record has told.
 			p.hasEnded = false
 			p.note("recording was switched on: %s", printable(r.Why))
 		} else {
@@ -248,7 +247,7 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 	return err
 }
 
-// exit takes in an EXIT record. Its time is also the end of the recording, unless that had ended before.
+// exit processes an EXIT record. Its time is also the end of the recording, unless the recording had ended before.
 func (p *process) exit(time uint64, r *wire.Exit) {
 	p.exited = true
 	if !p.hasEnded {
@@ -279,17 +278,17 @@ func (p *process) unload(time uint64, number uint32) {
 	}
 }
 
-// wayNames are the names for people of the ways by which events are recorded.
+// wayNames are the names that users know for the ways in.
 var wayNames = map[string]string{
 	"finstrument-functions": "-finstrument-functions", "mfentry": "-pg -mfentry", "minstrument-return": "-minstrument-return=call",
 	"penter": "/Gh /GH", "api": "logrec.h", "preloaded": "LD_PRELOAD",
 	"xray": "patched -fxray-instrument", "patched": "patched entries", "patched-returns": "patched returns", "libcalls": "calls into libraries",
 }
 
-// maxWays bounds the ways that are listed.
+// maxWays bounds the ways in that are listed.
 const maxWays = 16
 
-// way notes a way by which events were recorded.
+// way adds a way in.
 func (p *process) way(value string) {
 	if value == "late-leaves" {
 		p.late = true
@@ -304,7 +303,7 @@ func (p *process) way(value string) {
 	}
 }
 
-// printable makes a text from a file safe to show in a message of one line.
+// printable makes a text from a file safe to show in a one-line message.
 func printable(s string) string {
 	const most = 500
 	if len(s) > most {
@@ -341,8 +340,8 @@ func (p *process) load(time uint64, r *wire.Load) {
 	p.loads = append(p.loads, l)
 }
 
-// order sorts the loads from number from on by time. Loads that are earlier than
-// published get that time, because what was published must not change.
+// order sorts the loads from index from on by time. Loads before published get that time, because published results must not
+// change.
 func (p *process) order(from int, published uint64) {
 	for i := range p.loads[from:] {
 		l := &p.loads[from+i]
@@ -355,8 +354,8 @@ func (p *process) order(from int, published uint64) {
 	}
 }
 
-// parseIdentity reads an identity in the form of the modules file. It also accepts the hex digits of a build-id alone, and a
-// GUID with an age alone.
+// parseIdentity reads an identity in the form of the modules file. It also accepts a build-id of hexadecimal digits alone, and
+// a GUID with an age alone.
 func parseIdentity(s string) (modules.Identity, bool) {
 	if s == "" {
 		return modules.Identity{}, true
@@ -373,17 +372,17 @@ func parseIdentity(s string) (modules.Identity, bool) {
 	return modules.Identity{}, false
 }
 
-// Epochs divide the time of a log. Within an epoch an address always has the same meaning.
+// epochs divide the time of a log. Within an epoch an address always has the same meaning.
 type epochs struct {
 	// times are the beginnings of all epochs but the first, in units.
 	times []uint64
-	// modules are for looking up addresses. For that, a module lives from the beginning of the
-	// epoch in which it was loaded to the end of the epoch in which it was unloaded.
+	// modules are for looking up addresses. For that, a module exists from the beginning of the epoch in which it was loaded to
+	// the end of the epoch in which it was unloaded.
 	modules *modules.Map
 	spaces  []parser.Space
 }
 
-// maxEpochs is the number of epochs for which Event.Space has room.
+// maxEpochs is the number of epochs that Event.Space can distinguish.
 const maxEpochs = 1 << 15
 
 // findEpochs divides time into epochs. A new epoch begins only where a module is
@@ -398,8 +397,7 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
 	e := &epochs{}
 	byAddress := newIntervalMap(list)
 	first := make([]int, len(list)) // epochs
-	// A life is a sequence of loads of the same module without another module in between:
-	// its first and its last load.
+	// A life is a sequence of loads of the same module without another module in between: its first and its last load.
 	type life struct{ first, last int }
 	found := make(map[modules.Module]life)
 	same := make([]int, len(list)) // the first load of the same life
@@ -412,7 +410,7 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
 			if o.module != l.module {
 				other = true
 			}
-			// The log has no record that it was unloaded.
+			// The log has no record of the unloading.
 			o.unloaded = min(o.unloaded, l.loaded)
 		})
 		if other {

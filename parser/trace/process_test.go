@@ -28,8 +28,8 @@ func loaded(t *testing.T, text string) *trace.Log {
 	return openTrace(t, b)
 }
 
-// TestProcessRecords tells of a log what its recorder noted of the process, one line of notes a record. Texts that are
-// not for a line are made so.
+// TestProcessRecords checks the notes that process records give, one line a record. Texts that do not fit on one line are made
+// to.
 func TestProcessRecords(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for name, test := range map[string]struct {
@@ -69,7 +69,7 @@ func TestProcessRecords(t *testing.T) {
 	}
 }
 
-// TestProcessAsked asks a log of its process, its clock and its threads.
+// TestProcessAsked checks what a log tells about its process, its clock and its threads.
 func TestProcessAsked(t *testing.T) {
 	log := loaded(t, `file begin=1000 pid=50
 chunk process
@@ -126,8 +126,8 @@ enter @2000 entry 0x400010
 	}
 }
 
-// TestCheckedLog says of a log that is open whether its file is still the one: it may grow, and lose what is behind the last
-// record, but not become shorter or another.
+// TestCheckedLog checks whether the file of an open log is still the same: it may grow, and lose the bytes after its last
+// record, but must not become shorter or be replaced.
 func TestCheckedLog(t *testing.T) {
 	const text = "file begin=1000 pid=50 state=0\nchunk process\nchunk events thread=7 base=1000\nenter +1 entry 0x400010\nleave +1\n"
 	b, err := tracetext.Load(strings.NewReader(text))
@@ -152,7 +152,7 @@ func TestCheckedLog(t *testing.T) {
 		}
 		err = os.WriteFile(path, test.now, 0o666)
 		if err != nil {
-			t.Skip(err) // a system that does not let a file be written that is open
+			t.Skip(err) // the system does not allow writing to an open file
 		}
 		if err := log.Check(); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", name, err)

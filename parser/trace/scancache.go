@@ -10,15 +10,15 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// The scan cache keeps what opening a trace has found ([Log.Found]), so that opening it again need not walk over its chunks nor
-// decode its events. It has the list of chunks, and for each stream the samples with what they refer to. It does not have the
-// process chunks; they are small and are read each time. The caller must know that the file is still the same. If the program may
-// still write to the file, the chunks that it would write to are looked at.
+// The scan cache keeps what opening a trace has found ([Log.Found]), so that opening it again need not visit its chunks or
+// decode its events. It has the list of chunks and, for each stream, the samples with what they refer to. It does not have the
+// process chunks, which are small and are read each time. The caller must know that the file has not changed. If the program
+// may still be writing to the file, the chunks to which it would write are checked.
 //
-// The cache is scanCacheMagic and then numbers. Most of them are varints of the difference to the number before. Numbers that are
-// used as an index are checked when they are read.
+// The cache is scanCacheMagic followed by numbers. Most of them are varints of the difference from the number before. Numbers
+// that are used as indexes are checked when they are read.
 
-// scanCacheMagic must change when the meaning of the numbers changes, or when scanning finds something else than before.
+// scanCacheMagic must be changed when the meaning of the numbers changes, or when scanning finds something else than before.
 const scanCacheMagic = "LPSCAN\x00\x02"
 
 // Found implements [parser.Scanner]. It is nil if the program was seen to write, or if it may overwrite old records.
@@ -36,8 +36,8 @@ func (l *Log) Found() []byte {
 // between old ones.
 func (l *Log) Beginning(int64) ([]byte, bool) { return nil, false }
 
-// restore gives the walker the state that data was made from. The walker must have read the header. restore returns false if data
-// belongs to another file or the file has changed; then the walker cannot be used any more.
+// restore sets the state of the walker from data. The walker must have read the header. restore returns false if data belongs
+// to another file or the file has changed; then the walker must not be used any more.
 func (w *walker) restore(ctx context.Context, data []byte) bool {
 	if len(data) < len(scanCacheMagic) || string(data[:len(scanCacheMagic)]) != scanCacheMagic {
 		return false
@@ -119,7 +119,7 @@ func (w *walker) encode() []byte {
 // A scanCacheWriter writes what a scan has found.
 type scanCacheWriter struct {
 	b      []byte
-	failed bool // something cannot be written
+	failed bool // a value cannot be encoded
 }
 
 func (f *scanCacheWriter) number(n int64)    { f.b = binary.AppendVarint(f.b, n) }
@@ -285,7 +285,7 @@ func (f *scanCacheWriter) windows(list [][wire.Windows]window) {
 	}
 }
 
-// nodes writes nodes. A frame that was written before is written as a number.
+// nodes writes nodes. A frame that was written before is replaced by its number.
 func (f *scanCacheWriter) nodes(list []node) {
 	numbers := make(map[frame]uint64)
 	f.unsigned(uint64(len(list)))
@@ -322,7 +322,7 @@ func (f *scanCacheWriter) samples(list []sample) {
 	}
 }
 
-// A scanCacheReader reads what a scanCacheWriter has written. It sets bad at the first error.
+// A scanCacheReader reads what a scanCacheWriter has written. bad is set by the first error.
 type scanCacheReader struct {
 	b   []byte
 	bad bool
@@ -367,7 +367,7 @@ func (r *scanCacheReader) within(n int64) int64 {
 	return v
 }
 
-// count reads the length of a list, of which each element has at least size bytes.
+// count reads the length of a list whose elements take at least size bytes each.
 func (r *scanCacheReader) count(size int) int {
 	return int(r.most(uint64(len(r.b) / size)))
 }

@@ -10,14 +10,12 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Call sites are read in the order of all events, by cursors of their own. Such a
-// cursor puts the call site into Event.Address. It puts siteKnown into Event.Gap if
-// the event has a call site.
+// Call sites are read in the order of all events, by cursors of their own. Such a cursor stores the call site of an event in
+// Event.Address, and siteKnown in Event.Gap if the event has one.
 
 // siteKnown marks an event that has a call site.
 const siteKnown = parser.ThreadBegins
 
-// siteEvents has buffers for reading call sites.
 var siteEvents = sync.Pool{New: func() any { return new([512]parser.Event) }}
 
 // HasCallSites implements [parser.CallSiter].
@@ -64,7 +62,7 @@ func (l *Log) CallSites(dst []parser.CallSite, from int64) (int, error) {
 	return done, nil
 }
 
-// readSite takes in the record of a call site. It belongs to the stream's next event.
+// readSite reads the record of a call site, which belongs to the stream's next event.
 func (d *decoder) readSite(words int, body []byte) {
 	if words == 5 {
 		d.site = parser.CallSite{Address: binary.LittleEndian.Uint64(body), Known: true}
@@ -75,8 +73,8 @@ func (d *decoder) readSite(words int, body []byte) {
 	d.site = parser.CallSite{Address: w.base + offset, Known: w.set}
 }
 
-// giveSites gives the first of the decoded events the call site that was read before it. The other events have none, because
-// behind a call site only one event is decoded.
+// giveSites stores the call site that was read in the first of the decoded events. The others have none, because only one event
+// is decoded after a call site.
 func (d *decoder) giveSites(events []parser.Event) {
 	for i := range events {
 		e := &events[i]

@@ -14,12 +14,11 @@ import (
 
 // Stacks of coroutines.
 //
-// A SWITCH record says to which stack the events behind it belong. Stack 0 is the
-// thread's own; a decoder keeps it from chunk to chunk. The other stacks are those
-// of coroutines. A decoder only knows what the current chunk tells of them, because
-// between two chunks they may have run in other threads.
+// A SWITCH record says to which stack the events after it belong. Stack 0 is the thread's own; a decoder keeps it from chunk to
+// chunk. The other stacks are those of coroutines. Of these, a decoder knows only what the current chunk tells, because between
+// two chunks they may have run in other threads.
 
-// firstStrand is the first value of Event.Thread that is not a thread's id.
+// firstStrand is the smallest value of Event.Thread that is not the id of a thread.
 const firstStrand = 1 << 31
 
 // maxStrands bounds the number of strands. It is a variable for tests.
@@ -28,16 +27,15 @@ var maxStrands = 1 << 20
 // A strand is a pair of a thread and a stack that was used in it.
 type strand struct{ thread, stack uint32 }
 
-// strands gives numbers to the strands of a log. An event has such a number as its
-// Thread if it does not belong to the thread's own stack. So have events of threads
-// whose id is not below firstStrand.
+// strands assigns numbers to the strands of a log. Such a number is the Thread of events that do not belong to the thread's own
+// stack, and of events of threads whose id is not below firstStrand.
 type strands struct {
 	mu   sync.RWMutex
 	ids  map[strand]uint32
 	list []strand
 	many bool
-	// lossFrom is a time in units. From then on events may be missing, so that a STACK
-	// may differ from what the events before it say.
+	// lossFrom is a time in units from which on events may be missing, so that a STACK may differ from the stack that the
+	// events before it give.
 	lossFrom atomic.Uint64
 }
 
@@ -65,8 +63,8 @@ func (t *strands) add(s strand) {
 	t.list = append(t.list, s)
 }
 
-// of returns Event.Thread for the events of a strand. Events of strands that got no number, because there were too many, seem to
-// be on their thread's own stack.
+// of returns Event.Thread for the events of a strand. If the strand has no number because there were too many, its events
+// appear on the thread's own stack.
 func (t *strands) of(s strand) uint32 {
 	if s.stack != 0 || s.thread >= firstStrand {
 		t.mu.RLock()
@@ -100,9 +98,8 @@ func (l *Log) HasStacks() bool {
 	return len(t.list) > 0
 }
 
-// numberStrands gives numbers to the strands that scanning has found, in the same
-// order at each opening. If events are missing, it notes that, with the time at
-// in units.
+// numberStrands assigns numbers to the strands that scanning has found, in the same order at each opening. If events are
+// missing, it stores at, a time in units, as the time of that.
 func (w *walker) numberStrands(at uint64) {
 	loss := w.head.Flags&wire.FlagRing != 0 || w.damageBytes > 0 || len(w.damage) > 0
 	for _, s := range w.all {
@@ -118,15 +115,14 @@ func (w *walker) numberStrands(at uint64) {
 	}
 }
 
-// A parkedStack is the state of a stack that is not in effect.
+// A parkedStack is the state of a stack that is not the current one.
 type parkedStack struct {
 	frames []frame
 	base   uint32
 	gap    parser.Gap
 }
 
-// savedStacks are the stacks of a sample: the stack in effect with the gap of its
-// next event, and the other known stacks.
+// savedStacks are the stacks of a sample: the current stack with the gap of its next event, and the other known stacks.
 type savedStacks struct {
 	stack  uint32
 	gap    parser.Gap
@@ -138,7 +134,7 @@ type savedStack struct {
 	gap          parser.Gap
 }
 
-// switchTo puts another stack into effect.
+// switchTo makes another stack the current one.
 func (d *decoder) switchTo(k uint32) {
 	if d.scanning {
 		d.s.found(k)
@@ -162,14 +158,14 @@ func (d *decoder) switchTo(k uint32) {
 	d.on, d.thread = k, d.s.strands.of(strand{uint32(d.s.thread), k})
 }
 
-// forgetStacks puts the thread's own stack into effect and forgets the others. It is called at the beginning of a chunk, which
-// tells of the others again.
+// forgetStacks makes the thread's own stack the current one and forgets the others. It is called at the beginning of a chunk,
+// which lists them again.
 func (d *decoder) forgetStacks() {
 	d.switchTo(0)
 	d.parked = nil
 }
 
-// found notes that the stream uses a stack.
+// found records that the stream uses a stack.
 func (s *stream) found(k uint32) {
 	if k == 0 || s.known[k] || len(s.stackNumbers) >= maxStrands {
 		return
@@ -206,7 +202,7 @@ func (d *decoder) saveStacks() int32 {
 	return int32(len(s.saved))
 }
 
-// restoreStacks restores what saveStacks saved. The calls of the stack in effect must have been restored before.
+// restoreStacks restores what saveStacks has saved. The calls of the current stack must have been restored before.
 func (d *decoder) restoreStacks(i int32) {
 	if i == 0 {
 		return
@@ -225,7 +221,7 @@ func (d *decoder) restoreStacks(i int32) {
 // maxDescribed bounds the calls that are read from the STACK of a coroutine.
 const maxDescribed = 1 << 16
 
-// describe takes in a STACK record for a stack that is not the thread's own.
+// describe processes a STACK record for a stack that is not the thread's own.
 func (d *decoder) describe(offset, head, length int64) error {
 	le := binary.LittleEndian
 	b := d.buf[d.p:]
@@ -251,7 +247,7 @@ func (d *decoder) describe(offset, head, length int64) error {
 		for j := range n {
 			f := frame{}
 			if v := le.Uint64(block[j*8:]); v != 0 {
-				// The meaning of the address is that at the time of the enter.
+				// The address has the meaning that it had at the time of the enter.
 				epoch := d.epochAt(d.time)
 				if times {
 					epoch = d.epochAt(le.Uint64(when[j*8:]))
@@ -268,7 +264,7 @@ func (d *decoder) describe(offset, head, length int64) error {
 	return nil
 }
 
-// restate makes the next event tell which calls are open. The stack in effect must not be the thread's own.
+// restate makes the next event tell which calls are open. The current stack must not be the thread's own.
 func (d *decoder) restate(outer uint32) {
 	if d.s.level == 0 {
 		d.gap = parser.EventsMissing
@@ -302,7 +298,7 @@ func (d *decoder) epochAt(time uint64) int {
 // mostLeft is the largest number of calls that an event's Gap can say to have ended before it.
 const mostLeft = math.MaxUint8 - uint32(parser.CallsLeft)
 
-// left takes in a LEFT record at an offset. It says that the n innermost calls have ended without a leave.
+// left processes a LEFT record at an offset: the n innermost calls have ended without a leave.
 func (d *decoder) left(offset int64, n uint32) {
 	for k := n; k > 0; k-- {
 		d.pull()
@@ -322,7 +318,7 @@ func (d *decoder) left(offset int64, n uint32) {
 		d.gap = parser.CallsLeft + parser.Gap(before+n-1)
 	case n == 0:
 	case d.on != 0:
-		// The number does not fit into Gap. So the next event tells which calls are open instead.
+		// The number does not fit into Gap, so the next event tells which calls are open.
 		for d.base != 0 {
 			d.unroll()
 		}

@@ -21,18 +21,18 @@ type chunk struct {
 	used     uint32
 	size     uint32
 	sequence uint32
-	// done is the number of bytes of a process chunk that were read.
+	// done is the number of bytes of a process chunk that were already read.
 	done uint32
 	// gap says that events before this chunk are missing. Then the open calls are
 	// known only if the chunk lists them.
 	gap bool
 }
 
-// end is the offset of the end of the chunk's records.
+// end returns the offset of the end of the chunk's records.
 func (c *chunk) end() int64 { return c.offset + wire.ChunkHeaderSize + int64(c.used) }
 
-// A sample is the state of a decoder before every sampleEvery-th event. It
-// refers to the stream's nodes, unwind leaves and windows.
+// A sample is the state of a decoder before every sampleEvery-th event. It refers to nodes, unwind leaves and windows of the
+// stream.
 type sample struct {
 	offset  int64  // of the next record
 	time    uint64 // of the record before the sample
@@ -47,45 +47,41 @@ type sample struct {
 // An unwindLeave is a leave that names another call than the innermost one. It also ends all calls above the one that it names.
 type unwindLeave struct {
 	ordinal int64
-	// above is the number of calls above the one that the leave ends. It is -1 if
-	// the leave ends none.
+	// above is the number of calls above the one that the leave ends, or -1 if the leave ends none.
 	above int32
 }
 
-// A stream is the events of one thread and level, in order of time. Its number
-// is never used again, unlike the thread ids of the system.
+// A stream is the events of one thread and level in order of time. Unlike the thread ids of the system, its number is never
+// reused.
 //
-// While the log grows, each view has its own copy of a stream. The copies share
-// the lists, to which elements are only appended.
+// While the log grows, each view has its own copy of a stream. The copies share the lists, to which elements are only appended.
 type stream struct {
 	number uint32
 	level  uint8
 	thread uint64 // the system's id
 	chunks []chunk
-	// begun says that the first record was looked at for inherited calls; see inherit.
-	// inherited is the content of the chunk before the first one, and
-	// inheritedCalls the number of enters in it. inheritedStack says that the
+	// begun says that the first record was examined for inherited calls; see inherit. inherited is the content of the chunk
+	// that inherit inserts before the first one, and inheritedCalls the number of enters in it. inheritedStack says that the
 	// stream begins with the open calls of a coroutine.
 	begun          bool
 	inheritedStack bool
 	inherited      string
 	inheritedCalls int64
 
-	// What scanning found.
+	// The following fields are results of scanning.
 	count       int64
 	first, last uint64 // times of the first and the last event
 	samples     []sample
 	windows     [][wire.Windows]window
 	nodes       []node
 	unwinds     []unwindLeave
-	// stacks are the STACK records that differ from what the events before say.
+	// stacks are the STACK records that differ from the stack that the events before them give.
 	stacks []statedStack
-	// broken are the chunks that cannot be read to their end.
+	// broken are the indexes of chunks that cannot be read to their end.
 	broken   []int32
 	earliest []notBefore
-	// strands are those of the whole log. stackNumbers are the stacks of the stream that are
-	// not the thread's own; the first numbered ones were added to strands. saved are the stacks
-	// of samples.
+	// strands is shared by all streams of the log. stackNumbers are the stacks of the stream that are not the thread's own; the
+	// first numbered ones were added to strands. saved are the stacks of samples.
 	strands      *strands
 	stackNumbers []uint32
 	known        map[uint32]bool
@@ -99,14 +95,14 @@ type stream struct {
 	damageBytes                 int64
 }
 
-// A notBefore gives the events from ordinal on a time that is not before time, in units. An event that was found too late, when
-// events with later times were already published, is so shown behind them.
+// A notBefore is the earliest time, in units, of the events from ordinal on. It delays events that were found after later
+// events were already published.
 type notBefore struct {
 	ordinal int64
 	time    uint64
 }
 
-// raise applies s.earliest to events. The first of them has number ordinal.
+// raise applies s.earliest to events. The first of them has the number ordinal.
 func (s *stream) raise(events []parser.Event, ordinal int64) {
 	if len(s.earliest) == 0 || len(events) == 0 {
 		return
@@ -153,9 +149,8 @@ func (s *stream) lose(offset, events int64) {
 // noLimit is a time in units that is later than any event.
 const noLimit = math.MaxUint64
 
-// scan goes on scanning the stream, up to the events before limit. dst is memory
-// for sampleEvery events, and probe a decoder for use. progress may be nil; it is
-// called now and then with the number of bytes done.
+// scan continues scanning the stream, up to the events before limit. dst is a buffer for sampleEvery events, and probe a
+// decoder for temporary use. progress, if not nil, is called now and then with a number of bytes that were scanned.
 func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event, limit uint64, progress func(bytes int64)) error {
 	done := max(d.chunk, 0)
 	for {
@@ -198,10 +193,10 @@ func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event
 	}
 }
 
-// readUpTo reads events before limit. It returns their number and the times, in units, of the first and the last.
+// readUpTo reads the events before limit. It returns their number and the times, in units, of the first and the last one.
 func (s *stream) readUpTo(d, probe *decoder, dst []parser.Event, limit uint64) (got int, first, last uint64, err error) {
 	if limit != noLimit {
-		// A decoder cannot go back, so another decoder looks first how many events are before the limit.
+		// A decoder cannot go back, so another one first finds how many events are before the limit.
 		probe.follow(d)
 		k, err := probe.read(dst)
 		if err != nil {
@@ -215,8 +210,8 @@ func (s *stream) readUpTo(d, probe *decoder, dst []parser.Event, limit uint64) (
 	return got, first, last, err
 }
 
-// follow puts a decoder at the place of another one that is scanning. It can only be used for the times of events, because it
-// does not know which calls leaves end.
+// follow moves a decoder to the place of another one that is scanning. It gives correct times of events only, because it does
+// not know which calls leaves end.
 func (d *decoder) follow(o *decoder) {
 	buf, records, frames := d.buf[:0], d.records, append(d.frames[:0], o.frames...)
 	*d = *o
@@ -224,7 +219,6 @@ func (d *decoder) follow(o *decoder) {
 	d.buf, d.records, d.frames, d.scanning, d.deep, d.parked, d.knownFrames = buf, records, frames, false, nil, nil, nil
 }
 
-// sample stores a sample of a decoder in the stream.
 func (s *stream) sample(d *decoder) {
 	if d.changed && d.chunk >= 0 {
 		s.windows = append(s.windows, d.windows)

@@ -12,83 +12,85 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Calls thread by thread.
+// Reading calls thread by thread.
 //
-// Merging events of streams that were recorded at the same time costs more than decoding them. A caller that goes over many
-// events can do without: of the next n events of the log it takes, for each stream, the calls that end among them or are open
-// behind them, and asks for the record numbers of only a few. A binary search over times finds which events of each stream
-// belong to the next n. Streams are decoded further than that, and their calls are divided afterwards by the numbers of their
-// events.
+// Merging the events of streams that were recorded at the same time costs more than decoding them. A caller that processes many
+// events can do without it. A threadReader divides the log into groups of n events. For each stream, it returns the calls that
+// end in a group and those that are open at its end. The caller asks for the record numbers of only a few events. A binary
+// search over times finds which events of each stream belong to the group. Streams are decoded further than that; afterwards,
+// the numbers of events tell which calls belong to the group.
 
 const (
-	// maxSources is the largest number of active streams that a threadReader handles.
+	// maxSources is the largest number of active streams that a threadReader supports.
 	maxSources = 64
 	// sourceBatch is the number of events of a stream that are decoded at a time.
 	sourceBatch = 1024
 	cacheBits   = 10
 	// mostNumbered bounds the number of events of a stream.
 	mostNumbered = 1 << 31
-	// A threadReader looks up open calls anew where the stack changes in another way than by an enter or a leave: at most
-	// mostRestacked at a time, and in the long run restackedPerEvent for each event. Then it leaves the rest to ReadEvents.
+	// If the stack changes in another way than by an enter or a leave, a threadReader looks up the open calls again. It may
+	// look up mostRestacked calls at a time, and in the long run restackedPerEvent for each event. Beyond that it fails, and
+	// the caller uses ReadEvents.
 	mostRestacked     = 1 << 18
 	restackedPerEvent = 8
 )
 
-// maxNumbers bounds the number of addresses. It is a variable for tests.
+// maxNumbers bounds the number of distinct addresses. It is a variable for tests.
 var maxNumbers = 1 << 16
 
 // A threadReader implements [parser.ThreadReader].
 type threadReader struct {
 	l *Log
-	c *cursor // for its clock and what is mapped
-	// slice is the slice of the next event. All its streams are in sources.
+	c *cursor // for its view, its clock and the mapped bytes
+	// slice is the index of the slice that contains the next event. All streams of the slice are in sources.
 	slice   int
-	sources []*threadSource // in the order of events with equal times
-	columns []*threadSource // sources that have events in the last result
+	sources []*threadSource // in the order in which events with equal times come
+	columns []*threadSource // the sources with events in the last result
 	out     []parser.ThreadCalls
-	// addresses has the addresses by their numbers, and byFrame the numbers by addresses.
+	// addresses has the addresses by their numbers, and byFrame the numbers by their addresses.
 	addresses []frame
 	byFrame   map[frame]uint16
-	// spare is how many open calls may still be looked up anew.
+	// spare is how many open calls may still be looked up again.
 	spare  int
 	failed bool
 }
 
-// A threadSource is a stream of a threadReader.
+// A threadSource is the state of a threadReader for one stream.
 type threadSource struct {
 	d *decoder
 	s *stream
-	// times are the times of the decoded events, in units. The first of them has the number first. Those between begin and
-	// next belong to the last result. Those behind were not read yet.
+	// times are the times of decoded events, in units. The first of them has the number first. The events from index begin to
+	// index next belong to the last result; those from next on come later.
 	times       []uint64
 	first       uint32
 	begin, next int
-	low, high   int // bounds of the binary search for next
-	// frames are the open calls behind the last decoded event, depth is the number of open calls before event next. changed
-	// is true if records without an event have changed the stack since the last event.
+	low, high   int // bounds of next for the binary search
+	// frames are the open calls after the last decoded event. depth is the number of open calls before event next. changed says
+	// that records which are not events have changed the stack since the last event.
 	frames  []threadFrame
 	depth   int32
 	changed bool
-	// ended are the calls that have ended. The first given of them belong to results. open is memory for a result.
+	// ended are the calls that have ended. The first given of them belong to earlier results. open is a buffer for a result.
 	ended []parser.ThreadCall
 	given int
 	open  []parser.ThreadCall
-	// unusual has the numbers of events that a threadReader cannot give, fresh the first calls of addresses.
+	// unusual has the numbers of events that a threadReader cannot return. fresh has the first call of each address.
 	unusual []uint32
 	fresh   []parser.NewAddress
-	// counts has, by address, the number of open calls whose enters were decoded. seen is true if there ever was one.
+	// counts has, for each address, the number of open calls whose enters were decoded. seen says whether there ever was one.
 	counts []int32
 	seen   []bool
-	// cache has the addresses of short enters. It is valid while the decoder's windows and epoch equal windows and epoch.
+	// cache has the addresses of short enters. It is valid as long as the decoder's windows and epoch equal windows and epoch.
 	cache   [1 << cacheBits]cachedEnter
 	windows [wire.Windows]window
 	epoch   int
 	segment int // of the clock
-	// calls is what the caller gets.
+	// calls is the stream's part of the result.
 	calls parser.ThreadCalls
 }
 
-// A threadFrame is an open call. counted is 1 if its enter was decoded, which is the event with the number, and otherwise 0.
+// A threadFrame is an open call. If its enter was decoded, counted is 1 and number is the number of the enter. Otherwise
+// counted is 0.
 type threadFrame struct {
 	time      int64 // ns
 	number    uint32
@@ -97,7 +99,7 @@ type threadFrame struct {
 	recursive bool
 }
 
-// A cachedEnter is the address number of a short enter, of which record is the first four bytes. These are never 0.
+// A cachedEnter is the number of the address of a short enter. record is the first four bytes of the enter, which are never 0.
 type cachedEnter struct {
 	record  uint32
 	address uint16
@@ -116,7 +118,7 @@ func (l *Log) ReadThreads(from int64) parser.ThreadReader {
 	return r
 }
 
-// mapped calls read. If the file is mapped, read can use the mapped bytes.
+// mapped calls read, during which the mapped bytes of the file are available if it is mapped.
 func (r *threadReader) mapped(read func() bool) (ok bool) {
 	size := r.l.mapped.Size()
 	if size == 0 {
@@ -130,7 +132,7 @@ func (r *threadReader) mapped(read func() bool) (ok bool) {
 	return ok && fault == nil
 }
 
-// begin puts the reader before a record.
+// begin moves the reader before a record.
 func (r *threadReader) begin(from int64) bool {
 	c := r.c
 	if c.goTo(from) != nil || len(c.heap) > maxSources {
@@ -146,7 +148,7 @@ func (r *threadReader) begin(from int64) bool {
 	return true
 }
 
-// add adds a source for a stream, at one of its events.
+// add adds a stream as a source, beginning with one of its events.
 func (r *threadReader) add(s *stream, ordinal int64) bool {
 	if len(r.sources) == maxSources || s.level > 0 || len(s.earliest) > 0 {
 		return false
@@ -176,7 +178,8 @@ func (r *threadReader) add(s *stream, ordinal int64) bool {
 	return true
 }
 
-// restack makes the open calls, from one on, those that the decoder has behind the event of a number.
+// restack replaces the open calls from index from on by those of the decoder. number is the number of the event after which
+// they are open.
 func (r *threadReader) restack(a *threadSource, from int, number uint32) {
 	if a.d.base != 0 {
 		a.d.unroll()
@@ -188,8 +191,8 @@ func (r *threadReader) restack(a *threadSource, from int, number uint32) {
 	}
 }
 
-// number returns the number of an address and space that a source has, which is entered by the event of a number, if it is not 0.
-// If there are too many, the reader has failed, and the number has no meaning.
+// number returns the number of an address and space, which a may not have had before. enter is the number of the event that
+// enters it, or 0. If there are too many addresses, the reader fails, and the result has no meaning.
 func (r *threadReader) number(a *threadSource, f frame, enter uint32) uint16 {
 	n, ok := r.byFrame[f]
 	if !ok {
@@ -217,7 +220,7 @@ func (r *threadReader) Address(number uint16) (address uint64, space uint16) {
 	return f.address, f.space
 }
 
-// decode decodes n more events of a source. It must have as many.
+// decode decodes n more events of a source, which must have as many.
 func (r *threadReader) decode(a *threadSource, n int) bool {
 	if cap(a.times)-len(a.times) < n {
 		a.first += uint32(a.next)
@@ -243,10 +246,11 @@ func (r *threadReader) decode(a *threadSource, n int) bool {
 	return !r.failed && a.end() < mostNumbered
 }
 
-// end returns the number of the first event that is not decoded.
+// end returns the number of the first event that was not decoded.
 func (a *threadSource) end() uint32 { return a.first + uint32(len(a.times)) }
 
-// shorts decodes short enters and leaves, no more than so many, until a record needs more looking at, and returns how many.
+// shorts decodes at most most short enters and leaves, up to the first record that needs special treatment. It returns their
+// number.
 func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	d := a.d
 	s, ok := d.stretch(r.c.v.clock, &a.segment, most)
@@ -302,7 +306,7 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 		at := zero + int64(hi<<(up&63)|lo>>(down&63))
 		count := &counts[enter.address]
 		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last {
-			// The call makes none, as most do: it need not come to the stack.
+			// The call makes no calls, as most do not, so it need not be pushed on the stack.
 			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
 				p += wire.ShortLeaveSize
 				time = t
@@ -324,7 +328,7 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	d.p, d.time = p, time+units
 	d.ordinal += int64(n)
 	a.times, a.ended, a.frames = a.times[:len(a.times)+n], a.ended[:len(a.ended)+left], frames[:top]
-	// The decoder's stack is only looked at where this ends.
+	// The decoder's own stack is needed only between calls of this function, so it is updated here.
 	d.frames = d.frames[:min(lowest, len(d.frames))]
 	for _, f := range a.frames[len(d.frames):] {
 		d.frames = append(d.frames, r.addresses[f.address])
@@ -332,8 +336,9 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	return n
 }
 
-// remember finds out what the enter of a number means that v begins with, nil if it is none or its window
-// is not set. Two that share their place in the cache get the one beside it.
+// remember returns the cache entry for the short enter in v's first bytes. It returns nil if these are no enter, or if its
+// window is not set. Two enters with the same place in the cache share that place and its neighbour. number is the number of
+// the enter.
 func (r *threadReader) remember(a *threadSource, v uint64, number uint32) *cachedEnter {
 	w := &a.d.windows[wire.EnterWindow(v)]
 	if v&2 == 0 || !w.set {
@@ -356,14 +361,13 @@ func (r *threadReader) remember(a *threadSource, v uint64, number uint32) *cache
 	return enter
 }
 
-// renew empties the cache.
 func (a *threadSource) renew() {
 	a.windows, a.epoch = a.d.windows, a.d.epoch
 	clear(a.cache[:])
 	a.cache[0].record = 1 // for padding; see callReader.renew
 }
 
-// other has the decoder decode the next records, up to one event.
+// other lets the decoder decode records up to one event. n is the number of events.
 func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	d := a.d
 	before, unwinds := len(a.frames), d.unwinds
@@ -377,7 +381,7 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 		a.renew()
 	}
 	if n == 0 {
-		// A stack that is another one is that of the next event.
+		// The next event finds the changed stack.
 		a.changed = a.changed || d.gap != parser.NoGap || d.base != 0 || len(d.frames) != before
 		return 0, true
 	}
@@ -396,8 +400,8 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 		a.leave(number, at)
 	default:
 		a.unusual = append(a.unusual, number)
-		// Unless the file has stated another stack, calls were only taken off it since the last event, and this event may have
-		// added one: what is below that is what it was.
+		// Unless the file has listed another stack, since the last event calls were only popped, and this event may have pushed
+		// one. So the calls below that one are unchanged.
 		kept := 0
 		if e[0].Gap != parser.EventsMissing && d.base == 0 {
 			kept = max(after-1, 0)
@@ -413,7 +417,7 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	return n, !r.failed
 }
 
-// leave has the innermost call end.
+// leave ends the innermost call.
 func (a *threadSource) leave(number uint32, at int64) {
 	top := len(a.frames) - 1
 	f := &a.frames[top]
@@ -439,7 +443,7 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 			r.columns = append(r.columns, a)
 		}
 	}
-	// Of equal first times those in order of the sources come first.
+	// If first times are equal, the order is that of the sources.
 	slices.SortStableFunc(r.columns, func(a, b *threadSource) int { return cmp.Compare(a.times[a.begin], b.times[b.begin]) })
 	for i, a := range r.columns {
 		for _, b := range r.columns[:i] {
@@ -453,7 +457,7 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 	return r.out, true
 }
 
-// take makes what the caller gets of the events that are next, and reports whether all are usual.
+// take fills in a.calls for the events from begin to next. It returns false if some of them are unusual.
 func (r *threadReader) take(a *threadSource) bool {
 	first, end := a.first+uint32(a.begin), a.first+uint32(a.next)
 	clock := r.c.v.clock
@@ -464,7 +468,7 @@ func (r *threadReader) take(a *threadSource) bool {
 	t.Ended, rest = rest[:n], rest[n:]
 	a.given += n
 	a.open, a.depth = a.open[:0], -1
-	// Those that are open end from the innermost on.
+	// Calls that are still open end in the order from the innermost one outwards.
 	earlier := false
 	for i := range rest {
 		c := &rest[i]
@@ -502,7 +506,7 @@ func (r *threadReader) take(a *threadSource) bool {
 	return n == 0
 }
 
-// find finds where the next n events end in each source.
+// find sets next in each source so that the next n events of the log lie before it.
 func (r *threadReader) find(n int) bool {
 	x := r.c.x
 	for {
@@ -541,10 +545,10 @@ func (r *threadReader) find(n int) bool {
 	}
 }
 
-// left returns the number of events of the stream that are not decoded yet.
+// left returns the number of events of the stream that were not decoded yet.
 func (a *threadSource) left() int64 { return a.s.count - a.d.ordinal }
 
-// before returns the index of the first event between low and high that is not before a time, or high.
+// before returns the index, from low to high, of the first event that is not before a time.
 func (a *threadSource) before(time uint64, low, high int) int {
 	times := a.times
 	for low < high {
@@ -596,7 +600,7 @@ func (r *threadReader) divide(n int) {
 	}
 }
 
-// enter goes to a slice and adds the streams that begin in it.
+// enter moves to a slice and adds the streams that begin in it.
 func (r *threadReader) enter(i int) bool {
 	r.slice = i
 	x := r.c.x
@@ -616,7 +620,7 @@ func (r *threadReader) Row(thread int, number uint32) int {
 	of := r.columns[thread]
 	time := of.times[number-of.first]
 	row := int(number-of.first) - of.begin
-	earlier := true // than of, where times are equal
+	earlier := true // events of a come before those of of if times are equal
 	for _, a := range r.sources {
 		if a == of {
 			earlier = false

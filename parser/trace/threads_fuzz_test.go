@@ -10,8 +10,8 @@ import (
 	"logparser/parser/trace"
 )
 
-// FuzzThreads holds what a reader of threads gives of a file against what ReadEvents gives. The file has the records of four
-// chunks, the reader begins at a record, and numbers few addresses.
+// FuzzThreads compares the results of a reader of threads with those of ReadEvents. The file has the records of four chunks.
+// The reader begins at any record and may number few addresses.
 func FuzzThreads(f *testing.F) {
 	add := func(write func(w *tracetest.Writer)) {
 		m := &tracetest.Memory{}
@@ -27,7 +27,7 @@ func FuzzThreads(f *testing.F) {
 		p := tracetest.Program{Threads: 1 + int(seed), Events: 300, Functions: 5, Enters: 52, Unwind: int(seed), Returns: 50, Epochs: int(seed), Full: seed == 1, Gaps: 1, Far: 2}
 		add(func(w *tracetest.Writer) { p.Write(rand.New(rand.NewPCG(seed, 2)), w) })
 	}
-	// Calls are left at the ends of chunks.
+	// Calls stay open at the ends of chunks.
 	for _, left := range []int{1, 300} {
 		add(func(w *tracetest.Writer) {
 			th := w.Thread(1, 0, 7)

@@ -8,7 +8,7 @@ import (
 	"logparser/internal/testlog/tracetest"
 )
 
-// written returns the trace that write writes.
+// written returns the trace that a function writes.
 func written(t *testing.T, write func(w *tracetest.Writer)) *Log {
 	t.Helper()
 	var m tracetest.Memory
@@ -25,8 +25,8 @@ func written(t *testing.T, write func(w *tracetest.Writer)) *Log {
 	return l
 }
 
-// TestReadThreadsAddresses has more addresses than a reader can number, where one thread's open calls take all numbers and another
-// thread, which has none yet, enters one more.
+// TestReadThreadsAddresses has more addresses than a reader can number: the open calls of one thread use all numbers, and
+// another thread, which has none yet, enters one more.
 func TestReadThreadsAddresses(t *testing.T) {
 	const open, from = 4, 6
 	for _, full := range []bool{false, true} {
@@ -69,8 +69,8 @@ func TestReadThreadsAddresses(t *testing.T) {
 	}
 }
 
-// TestReadThreadsDeep has deep stacks that change in other ways than by enters and leaves, again and again. A reader must not go
-// over the whole stack each time.
+// TestReadThreadsDeep has deep stacks that change again and again in other ways than by enters and leaves. The reader must not
+// visit the whole stack each time.
 func TestReadThreadsDeep(t *testing.T) {
 	const deep, ordinary = 20_000, 5000
 	enters := func(th *tracetest.Thread, time uint64, n int) uint64 {
@@ -83,7 +83,7 @@ func TestReadThreadsDeep(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		write func(th *tracetest.Thread, time uint64) uint64
-		// readable says that what comes behind it is read thread by thread.
+		// readable says that the records after it can be read thread by thread.
 		readable bool
 	}{
 		{"a call is left at the end of each chunk", func(th *tracetest.Thread, time uint64) uint64 {
@@ -124,7 +124,7 @@ func TestReadThreadsDeep(t *testing.T) {
 		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
 			t.Errorf("%s: %d bytes allocated", test.name, n)
 		}
-		// Here are ordinary calls again.
+		// From here on the calls are ordinary.
 		from := (total - ordinary) / 100 * 100
 		threads, ok := r.Next(1000)
 		if ok != test.readable {

@@ -11,31 +11,31 @@ import (
 	"logparser/parser"
 )
 
-// enteredCalls are the open calls of a stream whose enters a reader has gone over.
+// enteredCalls are the open calls of a stream whose enters were read by the reader.
 type enteredCalls struct {
-	// next is the number of the event that comes next. Calls from the number since on are counted by their addresses.
+	// next is the number of the next event. Calls from the number since on are counted by address.
 	next, since uint32
 	counts      map[uint16]int
-	// all is false if the reader may have gone over enters of more calls, among events that it refused.
+	// all is false if the reader may have read the enters of more calls, among events that it refused.
 	all bool
 }
 
-// begin begins to count before the event of a number.
+// begin starts counting before the event with a number.
 func (e *enteredCalls) begin(number uint32, all bool) {
 	e.since, e.all = number, all
 	clear(e.counts)
 }
 
-// differsThreads returns how what a reader gives of n records from a record on differs from
-// what ReadEvents does.
+// differsThreads reads n records, from a record on, with a reader of threads and with ReadEvents, and returns the first
+// difference as an error.
 func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadCalls, from int64, n int) error {
 	return make(enteredBySource).differs(l, r, threads, from, n)
 }
 
-// enteredBySource has the open calls of each stream behind what a reader gave before.
+// enteredBySource has the open calls of each stream after the results so far.
 type enteredBySource map[*threadSource]*enteredCalls
 
-// differs does what differsThreads does, for one result of a reader after the other.
+// differs compares one result of a reader with the events.
 func (entered enteredBySource) differs(l *Log, r parser.ThreadReader, threads []parser.ThreadCalls, from int64, n int) error {
 	want, got := make([]parser.Event, n), make([]parser.Event, n)
 	if k, err := l.ReadEvents(want, from); k < n {
@@ -91,7 +91,7 @@ func (entered enteredBySource) differs(l *Log, r parser.ThreadReader, threads []
 	return nil
 }
 
-// differsCalls returns how what calls say besides their events, which are those of the halves, differs from these.
+// differsCalls compares calls with their events, which are in the halves, and returns the first difference as an error.
 func differsCalls(t *parser.ThreadCalls, events []parser.Event, halves []*parser.ThreadCall, entered *enteredCalls) error {
 	if t.FirstTime != events[0].Time || t.LastTime != events[len(events)-1].Time {
 		return fmt.Errorf("thread %d has times %d to %d", t.Thread, t.FirstTime, t.LastTime)
@@ -188,14 +188,14 @@ func TestReadThreads(t *testing.T) {
 	}
 }
 
-// TestReadThreadsUnusual has events that a threadReader leaves to ReadEvents: leaves of other calls than the innermost one, and
+// TestReadThreadsUnusual has events that a threadReader leaves to ReadEvents: leaves that are not of the innermost call, and
 // gaps.
 func TestReadThreadsUnusual(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		write   func(t *tracetest.Thread)
-		records int // records that are refused
-		more    int // ordinary records behind them
+		records int // number of records that are refused
+		more    int // number of ordinary records after them
 	}{
 		{"a thread that begins", func(t *tracetest.Thread) {}, 0, 0},
 		{"a leave of a call that is not the innermost", func(t *tracetest.Thread) {
@@ -290,7 +290,7 @@ func TestReadThreadsUnusual(t *testing.T) {
 	}
 }
 
-// cut is a file of which the bytes from a place on can no longer be read.
+// cut is a file whose bytes from an offset on cannot be read any more.
 type cut struct {
 	*tracetest.Memory
 	at int64

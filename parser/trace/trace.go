@@ -94,8 +94,8 @@ var Format = parser.Format{
 	},
 }
 
-// Detect judges the first bytes of a file. The magic makes a trace certain. A chunk header at the place of the first chunk makes
-// it nearly certain.
+// Detect returns how certain it is that a file is a trace, from 0 to 100. The magic is proof. A chunk header at the place of
+// the first chunk is nearly proof.
 func Detect(head []byte, size int64) int {
 	if len(head) >= len(wire.FileMagic) && string(head[:len(wire.FileMagic)]) == wire.FileMagic {
 		return 100
@@ -108,7 +108,8 @@ func Detect(head []byte, size int64) int {
 	return 0
 }
 
-// A Log is an opened trace. [Log.Capabilities] says what it can do beyond what all logs can.
+// A Log is an opened trace. [Log.Capabilities] says what it can do beyond what all logs can. Several goroutines may use it at
+// once.
 type Log struct {
 	r    io.ReaderAt
 	file *os.File // nil if r is not a file
@@ -119,27 +120,27 @@ type Log struct {
 
 	growing sync.Mutex
 	growth  growth
-	// whole says that the whole file was read when it was opened. found caches the result of
-	// Found, nil if it was not asked for yet.
+	// whole says that the whole file was read when it was opened. found caches the result of Found; it is nil before the first
+	// call.
 	whole bool
 	found []byte
-	// head is not nil if the log is only the beginning of another.
+	// head is not nil if the log is only the beginning of another log.
 	head *logHead
 
 	mu      sync.Mutex
 	cursors []*cursor // cursors that are not in use, the last used one at the end
-	// readings are the readings of events that go on now.
+	// readings are the readings of events in progress.
 	readings []*reading
 	// siteCursors read call sites.
 	siteCursors []*cursor
-	// ordinalCursors find the places of events, and valueReaders read the values there.
+	// ordinalCursors find the streams of events and their numbers in these, and valueReaders read the values there.
 	ordinalCursors []*cursor
 	// takingCursors read values in the order of the log.
 	takingCursors []*cursor
 	valueReaders  []*valueReader
 }
 
-// A view is the known state of a log at one time. It is immutable.
+// A view is what is known of a log at one time. It is immutable.
 type view struct {
 	info     parser.Info
 	header   wire.Header
@@ -148,7 +149,7 @@ type view struct {
 	epochs   *epochs
 	names    map[uint32]string
 	overhead *wire.Overhead
-	program  string // the path of the executable
+	program  string // path of the executable
 	system   string
 	index    *index
 	ends     *ends
@@ -158,8 +159,8 @@ type view struct {
 	values   *parser.ValuesTaken
 }
 
-// Open opens the trace at path. It reads all of it once, unless the options have the result of an earlier reading. It tells p the
-// number of bytes done. Its errors begin with the path.
+// Open opens the trace at path. It reads the whole file once, unless opt has the result of an earlier reading (opt.Found). It
+// calls p with the number of bytes that were read so far. Its errors begin with the path.
 func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
 	f, size, err := openFile(path)
 	if err != nil {
@@ -191,7 +192,7 @@ func openFile(path string) (f *os.File, size int64, err error) {
 	return f, st.Size(), nil
 }
 
-// New opens a trace of size bytes that r reads.
+// New opens a trace of size bytes in r.
 func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Log, error) {
 	l := &Log{r: r}
 	if err := l.open(ctx, size, nil, 0, p); err != nil {
@@ -201,7 +202,7 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 }
 
 // open opens a trace of size bytes. found is the result of an earlier reading, or nil. If the log is only the beginning of
-// another, open decodes at least records records.
+// another log, open decodes at least records records.
 func (l *Log) open(ctx context.Context, size int64, found []byte, records int64, p parser.Progress) error {
 	g := &l.growth
 	g.process = newProcess()
@@ -243,14 +244,14 @@ func (l *Log) open(ctx context.Context, size int64, found []byte, records int64,
 	return nil
 }
 
-// begin begins to read a file, and reads its header.
+// begin prepares for reading a file, and reads its header.
 func (g *growth) begin(r io.ReaderAt, size int64) error {
 	g.w = &walker{r: r, size: size, strands: newStrands()}
 	_, err := g.w.header()
 	return err
 }
 
-// walk finds the chunks of the file. It returns the time up to which their events are published.
+// walk finds the chunks of the file. It returns the time limit in units: only events before it are published.
 func (g *growth) walk(ctx context.Context) (limit uint64, err error) {
 	if err := g.w.walk(ctx); err != nil {
 		return 0, err
@@ -361,7 +362,7 @@ func (g *growth) describe(v *view) {
 	info.Damage = append(append(info.Damage, w.damage...), p.damage...)
 	slices.SortStableFunc(info.Damage, func(a, b parser.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 	info.Damage = slices.Clip(info.Damage[:min(len(info.Damage), parser.MaxDamage)])
-	// A log that has nothing but annotations also is a run.
+	// A log with nothing but annotations has a run, too.
 	if len(w.all)+len(w.process) > 0 {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}
@@ -439,21 +440,21 @@ func (g *growth) describe(v *view) {
 	info.Notes = append(info.Notes, p.notes...)
 }
 
-// Info describes the log. The result is shared: do not change it.
+// Info describes the log. Do not change the result, which all callers share.
 func (l *Log) Info() *parser.Info { return &l.view.Load().info }
 
 // Header returns the file's header.
 func (l *Log) Header() wire.Header { return l.view.Load().header }
 
-// Modules returns the modules for looking up addresses. A module that no other module replaces at its addresses lives from the
+// Modules returns the modules for looking up addresses. A module whose addresses no other module gets later exists from the
 // beginning to the end of the log.
 func (l *Log) Modules(int) *modules.Map { return l.view.Load().epochs.modules }
 
-// Clock returns the log's clock. It counts nanoseconds of the system's monotonic clock, and takes the local time from the first
-// calibration. If later ones differ from that, notes say so.
+// Clock returns the log's clock, which counts nanoseconds of the system's monotonic clock. The local time comes from the first
+// calibration. If later calibrations differ from it, notes tell.
 func (l *Log) Clock(int) timeparse.Clock { return l.view.Load().wall }
 
-// Spaces returns two spaces for each epoch: entries and return addresses.
+// Spaces returns two spaces for each epoch: one for entry addresses and one for return addresses.
 func (l *Log) Spaces(int) []parser.Space { return l.view.Load().epochs.spaces }
 
 // ExactLeaves returns true: a leave has the address of the call that it ends.
@@ -497,7 +498,7 @@ func (l *Log) Ways() (ways []string, late bool) {
 	return v.ways, v.late
 }
 
-// Overhead returns the recorder's own cost, as it has measured it.
+// Overhead returns the recorder's own cost, as the recorder has measured it.
 func (l *Log) Overhead(int) (parser.Overhead, bool) {
 	o := l.view.Load().overhead
 	if o == nil {

@@ -15,26 +15,24 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Values are not read together with events. First a cursor finds where in its stream each
-// record lies. Then a reader of the stream reads the values there. Values that hooks took
-// lie directly behind their event. Values that the program gave lie anywhere between the
-// enter and the leave of their call, and other calls may lie between. They belong to the
-// call that is open at that place, so the reader follows which calls are open.
+// Values are not read together with events. First a cursor finds, for each record, its stream and its number in that stream.
+// Then a reader of the stream reads the values there. Values that hooks took lie directly after their event. Values that the
+// program gave lie anywhere between the enter and the leave of their call, with other calls in between. They belong to the call
+// that is open at that place, so the reader follows which calls are open.
 
 const (
 	// maxPlan bounds the plan of a trace, in bytes.
 	maxPlan = 64 << 20
 	// maxPlaces bounds the number of places where the program gives values.
 	maxPlaces = 1 << 20
-	// maxMismatched bounds the list of modules that are of another build than the plan's.
+	// maxMismatched bounds the list of modules whose build differs from that in the plan.
 	maxMismatched = 64
-	// valuesWithin is the largest number of events of a stream between a value that the
-	// program gives and the enter of its call, and between the value and the leave. Values
-	// that are further away are not found.
+	// valuesWithin is the largest distance, in events of the stream, between a value that the program gave and the enter of its
+	// call, and between the value and the leave. Values that are further away are not found.
 	valuesWithin = sampleEvery
 	// valueArena is the size in bytes of the pieces of memory for values.
 	valueArena = 64 << 10
-	// maxValueReaders is how many readers are kept for going on where they are.
+	// maxValueReaders is how many readers are kept so that reading can continue where they are.
 	maxValueReaders = 16
 )
 
@@ -47,12 +45,12 @@ type takenValues struct {
 	mismatch  []string
 	registers bool
 	taken     bool
-	// changed says that stated is out of date. It may be in use, so it must be replaced, not changed.
+	// changed says that stated is out of date. stated may be in use, so it is replaced and never changed.
 	changed bool
 	stated  *parser.ValuesTaken
 }
 
-// plan takes in a piece of the plan. Pieces come in order. In a ring they may come several times.
+// plan adds a piece of the plan. Pieces come in order. In a ring they may come several times.
 func (t *takenValues) plan(body []byte) error {
 	p, err := wire.ParsePlan(body)
 	if err != nil {
@@ -74,7 +72,7 @@ func (t *takenValues) plan(body []byte) error {
 	return nil
 }
 
-// place takes in a PLACE record.
+// place adds a PLACE record.
 func (t *takenValues) place(body []byte) error {
 	p, err := wire.ParsePlace(body)
 	if err != nil || len(t.places) >= maxPlaces {
@@ -91,7 +89,7 @@ func (t *takenValues) place(body []byte) error {
 	return nil
 }
 
-// setting takes in a setting of the recorder that tells about values.
+// setting processes a setting of the recorder about values.
 func (t *takenValues) setting(name, value string) {
 	t.taken, t.changed = true, true
 	switch word, rest, _ := strings.Cut(value, " "); {
@@ -108,7 +106,7 @@ func (t *takenValues) setting(name, value string) {
 	}
 }
 
-// state returns what the log tells about values, or nil if it has none.
+// state returns what the log tells about values, or nil if there are none.
 func (t *takenValues) state() *parser.ValuesTaken {
 	if !t.taken {
 		return nil
@@ -156,14 +154,14 @@ func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
 	return n, nil
 }
 
-// A valuePlace is the place of an event whose values are wanted: its index in the result, and its number in its stream.
+// A valuePlace is the place of an event whose values are wanted: its index in the result, its stream, and its number in that
+// stream.
 type valuePlace struct {
 	element int
 	stream  uint32
 	ordinal int64
 }
 
-// valueMemory has buffers for reading values.
 type valueMemory struct {
 	events [512]parser.Event
 	places [512]valuePlace
@@ -171,7 +169,7 @@ type valueMemory struct {
 
 var valueMemories = sync.Pool{New: func() any { return new(valueMemory) }}
 
-// readValues reads the values of records, from one on.
+// readValues reads the values of records, beginning with record from.
 func (l *Log) readValues(v *view, dst []parser.CallValues, from int64) (int, error) {
 	m := valueMemories.Get().(*valueMemory)
 	defer valueMemories.Put(m)
@@ -237,8 +235,8 @@ type valueReader struct {
 	// found has the values that were found, by the numbers of their events in the stream.
 	found map[int64]*parser.CallValues
 	from  int64
-	// open has an element for each of the decoder's frames: the number of the event that entered
-	// the call, or -1 if that is not known. parked has the same for the stacks that are not in effect.
+	// open has an element for each of the decoder's frames: the number of the event that entered the call, or -1 if that is not
+	// known. parked has the same for the other stacks.
 	open   []openValues
 	on     uint32
 	parked map[uint32][]openValues
@@ -249,14 +247,13 @@ type valueReader struct {
 	err        error
 }
 
-// An openValues is an open call: the number of the event that entered it, and the results that the program has given for it so
-// far.
+// An openValues is an open call: the number of the event that entered it, and the results that the program gave for it so far.
 type openValues struct {
 	enter int64
 	given []parser.PlaceValues
 }
 
-// valueReader returns a reader of a stream. If possible it is one that is shortly before an event.
+// valueReader returns a reader of a stream. If possible, it is one that is a little before an event.
 func (l *Log) valueReader(v *view, s *stream, first int64) *valueReader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -302,12 +299,12 @@ func (l *Log) takeValues(r *valueReader, first, last int64) (err error) {
 	return err
 }
 
-// near reports whether a reader should read on to get to an event, rather than begin at a sample.
+// near reports whether it is better to read on to an event than to begin at a sample.
 func (r *valueReader) near(first int64) bool {
 	return first >= r.from && first-r.d.ordinal <= 2*sampleEvery
 }
 
-// begin puts a reader before an event, so far before that values given by the program are found.
+// begin moves a reader before an event, so far that values given by the program are found.
 func (r *valueReader) begin(first int64) {
 	k := int(first / sampleEvery)
 	if len(r.v.values.Places) > 0 {
@@ -346,7 +343,7 @@ func (r *valueReader) read(first, last int64) error {
 	if len(r.v.values.Places) > 0 {
 		until += valuesWithin
 	}
-	// Values behind the last event are read together with the event after it.
+	// Values after the last event are read together with the event after it.
 	until = min(until+1, r.s.count)
 	var e [1]parser.Event
 	for r.d.ordinal < until {
@@ -369,7 +366,7 @@ func (r *valueReader) read(first, last int64) error {
 	return nil
 }
 
-// rest reads the records behind the stream's last event.
+// rest reads the records after the stream's last event.
 func (r *valueReader) rest() error {
 	for {
 		b, err := r.d.peek()
@@ -386,7 +383,7 @@ func (r *valueReader) rest() error {
 	}
 }
 
-// event takes in the event that was decoded last. It is called before the event is counted.
+// event processes the event that was decoded last. It is called before the event is counted.
 func (r *valueReader) event(e *parser.Event) {
 	if e.Gap == parser.EventsMissing {
 		r.open = r.open[:0]
@@ -399,7 +396,7 @@ func (r *valueReader) event(e *parser.Event) {
 			r.open[frames-1] = openValues{enter: r.d.ordinal}
 		}
 	case parser.Leave:
-		// The call that ends is at the index of the number of calls that stay open.
+		// The ending call was at the index that is now the number of open calls.
 		if r.on == r.d.on && frames < len(r.open) && len(r.open[frames].given) > 0 && r.d.ordinal >= r.from {
 			r.at(r.d.ordinal).Given = r.open[frames].given
 		}
@@ -408,7 +405,7 @@ func (r *valueReader) event(e *parser.Event) {
 	r.behind, r.behindKind = r.d.ordinal, e.Kind
 }
 
-// at returns the values of an event, for adding to them.
+// at returns the values of an event, to which more can be added.
 func (r *valueReader) at(ordinal int64) *parser.CallValues {
 	v := r.found[ordinal]
 	if v == nil {
@@ -418,8 +415,8 @@ func (r *valueReader) at(ordinal int64) *parser.CallValues {
 	return v
 }
 
-// record takes in a record of values, which has the first word first. Its body has length bytes at an offset of the file; the
-// first of them are in memory, in inside.
+// record processes a record of values with the first word first. Its body has length bytes at an offset of the file; inside has
+// the first of them.
 func (r *valueReader) record(first uint16, offset, length int64, inside []byte) {
 	if length > maxBody {
 		return

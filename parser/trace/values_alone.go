@@ -7,8 +7,8 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// If all events of a log belong to one stream, a record's number is its event's number in the stream. Then the values that hooks
-// took are found without decoding events: it is enough to count them.
+// If all events of a log belong to one stream, a record's number is its event's number in the stream. Then the values that
+// hooks took are found without decoding events: it is enough to count them.
 
 // onlyStream returns the stream that has all events. It returns nil if there are several, if the stream has records that are not
 // in the file, or if some of its bytes cannot be read.
@@ -26,8 +26,8 @@ func (v *view) onlyStream() *stream {
 	return only
 }
 
-// eachAlone does what [Log.EachTaken] does, for a log with only one stream. ok is false if that is not possible; some values may
-// have been handed out by then.
+// eachAlone does what [Log.EachTaken] does, for a log with only one stream. ok is false if that is not possible; by then, f may
+// have been called for some values.
 func (l *Log) eachAlone(s *stream, from int64, n int, f func(i int, form parser.ValueForm, taken []byte)) (ok bool) {
 	size := l.mapped.Size()
 	if size == 0 || from+int64(n) > s.count {
@@ -40,7 +40,7 @@ func (l *Log) eachAlone(s *stream, from int64, n int, f func(i int, form parser.
 	return ok && fault == nil
 }
 
-// A walk goes through the records of a stream, chunk by chunk.
+// A walk visits the records of a stream, chunk by chunk.
 type walk struct {
 	b     []byte // the file
 	s     *stream
@@ -62,8 +62,8 @@ func newWalk(b []byte, s *stream, from int64) walk {
 	return w
 }
 
-// records calls f with the remaining records of chunk after chunk. f returns how many bytes it has gone over, and is done at the
-// first event that it does not want.
+// records calls f with the remaining records of chunk after chunk. f returns how many bytes it has processed. done says that it
+// has reached an event that it does not want.
 func (w *walk) records(f func(b []byte) (n int, done, ok bool)) (done, ok bool) {
 	for w.chunk < len(w.s.chunks) {
 		ch := &w.s.chunks[w.chunk]
@@ -85,7 +85,7 @@ func (w *walk) records(f func(b []byte) (n int, done, ok bool)) (done, ok bool) 
 	return false, true
 }
 
-// window takes in the body of a WINDOW record.
+// window processes the body of a WINDOW record.
 func (w *walk) window(body []byte) bool {
 	if len(body) < 10 {
 		return false
@@ -104,13 +104,13 @@ type counter struct {
 	leave bool
 }
 
-// run goes up to the event with number until.
+// run counts up to the event with number until.
 func (c *counter) run() (ok bool) {
 	_, ok = c.walk.records(c.records)
 	return ok && c.ordinal >= c.until
 }
 
-// records goes through records of a chunk. It is done behind the values of the last event.
+// records processes the records of a chunk. It is done after the values of the last event.
 func (c *counter) records(b []byte) (p int, done, ok bool) {
 	ordinal, leave := c.ordinal, c.leave
 	for p+2 <= len(b) {
@@ -156,14 +156,14 @@ func (c *counter) records(b []byte) (p int, done, ok bool) {
 	return p, done, true
 }
 
-// handOut hands out the values taken at an event.
+// handOut passes the values of an event to f.
 func (c *counter) handOut(i int, v *wire.CallValues) {
 	if form := formOf(v); form != parser.NoValues {
 		c.f(i, form, v.Values)
 	}
 }
 
-// formOf returns the form of values that hooks took. For other records it returns NoValues.
+// formOf returns the form of values that hooks took, or NoValues for other records.
 func formOf(v *wire.CallValues) parser.ValueForm {
 	if len(v.Values) > maxBody {
 		return parser.NoValues

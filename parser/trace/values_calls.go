@@ -8,14 +8,14 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// If all events of a log belong to one stream, one pass finds the values that hooks took and pairs the calls. An enter pushes its
-// index on a stack, and its leave pops it. No events are made.
+// If all events of a log belong to one stream, one pass finds the values that hooks took and pairs the calls. An enter pushes
+// its index on a stack, and its leave pops it. No events are made.
 
 // mostPaired is the largest number of records that are paired at a time. It is a power of two, so that masking an index replaces
 // the check of its bounds.
 const mostPaired = sampleEvery
 
-// A pairer pairs the events of a stream from one on.
+// A pairer pairs the events of a stream, beginning with any event.
 type pairer struct {
 	walk
 	pairs *parser.CallPairs
@@ -24,10 +24,10 @@ type pairer struct {
 	// i is the index of the next event, n the number of wanted events, and top the height of the stack.
 	i, n, top int
 	stack     [mostPaired]int16
-	// enters has the first four bytes of each short enter. For an enter with an address it has 0; these are in long.
+	// enters has the first four bytes of each short enter. For an enter with a whole address, which is in long, it has 0.
 	enters [mostPaired]uint32
 	long   []longEnter
-	// before has the windows as they were before they changed.
+	// before has the windows before each of their changes.
 	before []windowsBefore
 }
 
@@ -82,7 +82,7 @@ func (p *pairer) run(w walk, n int, pairs *parser.CallPairs, f func(t *parser.Ta
 	return ok && p.i == n
 }
 
-// records goes through records of a chunk.
+// records processes the records of a chunk.
 func (p *pairer) records(b []byte) (at int, done, ok bool) {
 	for {
 		at = p.shorts(b, at)
@@ -118,9 +118,9 @@ func (p *pairer) records(b []byte) (at int, done, ok bool) {
 	}
 }
 
-// shorts pairs short enters and leaves from a place on. It returns the place where another record comes, few bytes are left, or a
-// call ends that was entered before. It has no branch that depends on whether a record is an enter or a leave, because processors
-// cannot predict that.
+// shorts pairs short enters and leaves, beginning at an offset. It returns the offset of the first other record, or where few
+// bytes are left, or a call ends that was entered before. It has no branch that depends on whether a record is an enter or a
+// leave, because processors cannot predict that.
 func (p *pairer) shorts(b []byte, at int) int {
 	const mask = mostPaired - 1
 	partner := p.pairs.Partner
@@ -181,7 +181,7 @@ func (p *pairer) push() {
 	p.top++
 }
 
-// keepWindows stores the windows for the enters up to now, if there are any. It returns false if windows change too often.
+// keepWindows stores the windows for the enters so far, if there are any. It returns false if windows change too often.
 func (p *pairer) keepWindows() bool {
 	const most = 64
 	if n := len(p.before); p.i == 0 || n > 0 && p.before[n-1].i == p.i {
@@ -191,7 +191,7 @@ func (p *pairer) keepWindows() bool {
 	return len(p.before) <= most
 }
 
-// handOut hands out the values of the last event, unless the event is not wanted or the record does not fit its kind.
+// handOut passes on the values of the last event, unless the event is not wanted or the record does not match its kind.
 func (p *pairer) handOut(v *wire.CallValues) bool {
 	form := formOf(v)
 	i := p.i - 1

@@ -8,17 +8,17 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Values that hooks took lie directly behind their event, so one pass over the log finds them all. The sources of a cursor keep
+// Values that hooks took lie directly after their event, so one pass over the log finds them all. The sources of a cursor keep
 // the values and mark the events that have some. When the cursor hands out events, it hands out their values too.
 
 // A takenQueue has the values of those events of a source that were decoded but not handed out yet.
 type takenQueue struct {
-	// list is the rest of memory that was not handed out yet.
+	// list is the part of memory that was not handed out yet.
 	list, memory []takenValue
 	bytes        []byte
 }
 
-// A takenValue is the values taken at an event, which has number ordinal in its stream.
+// A takenValue has the values of an event, which has number ordinal in its stream.
 type takenValue struct {
 	ordinal int64
 	result  bool
@@ -26,7 +26,7 @@ type takenValue struct {
 	bytes   []byte
 }
 
-// eventValues are the values taken at one of the events that a cursor has read last; element is its index.
+// eventValues are the values of one of the events that a cursor has read last; element is the index of the event.
 type eventValues struct {
 	element int
 	takenValue
@@ -36,8 +36,8 @@ func (q *takenQueue) reset() {
 	*q = takenQueue{memory: q.memory[:0], list: q.memory[:0], bytes: q.bytes[:0]}
 }
 
-// compact moves the values that are left to the beginning of the bytes, if they are at most half of them. When a cursor merges
-// several streams, a source decodes more events before all its values are handed out. So the list may never be empty, and without
+// compact moves the remaining values to the beginning of bytes, if they take at most half of it. When a cursor merges several
+// streams, a source decodes more events before all its values are handed out. So the list may never be empty, and without
 // compact the bytes would grow with the log.
 func (q *takenQueue) compact() {
 	live := 0
@@ -50,7 +50,7 @@ func (q *takenQueue) compact() {
 	to := q.bytes[:0]
 	for i := range q.list {
 		from := len(to)
-		// The list is in order of the bytes, so nothing is overwritten that still has to be moved.
+		// The list is in order of the bytes, so no bytes are overwritten that still have to be moved.
 		to = append(to, q.list[i].bytes...)
 		q.list[i].bytes = to[from:len(to):len(to)]
 	}
@@ -58,7 +58,7 @@ func (q *takenQueue) compact() {
 }
 
 // take keeps the values of the record at p, which has the first word first. The record has length bytes, and its body begins
-// behind head bytes.
+// after head bytes.
 func (d *decoder) take(first uint16, ordinal int64, head int, length int64) error {
 	length -= int64(head)
 	if length > maxBody {
@@ -66,7 +66,7 @@ func (d *decoder) take(first uint16, ordinal int64, head int, length int64) erro
 	}
 	q := d.taken
 	if len(q.list) == 0 {
-		// All values were handed out, and their users are done before more events are decoded.
+		// All values were handed out, and callers are done with them before more events are decoded.
 		q.reset()
 	}
 	if len(q.bytes)+int(length) > cap(q.bytes) {
@@ -93,7 +93,7 @@ func (d *decoder) take(first uint16, ordinal int64, head int, length int64) erro
 	return nil
 }
 
-// takeBehind takes the values directly behind the last event.
+// takeBehind takes the values directly after the last event.
 func (d *decoder) takeBehind() error {
 	for {
 		b, err := d.peek()
@@ -106,7 +106,7 @@ func (d *decoder) takeBehind() error {
 		}
 		if _, err := d.other(nil, d.ordinal); err != nil {
 			if _, bad := err.(*recordError); bad {
-				return nil // the next reading comes to the same damage and reports it
+				return nil // the next read finds the same damage and reports it
 			}
 			return err
 		}

@@ -48,8 +48,8 @@ func appendValues(r *rand.Rand, typ wire.Type, kind wire.ValueKind, values []byt
 	return wire.AppendValues(nil, typ, uint16(kind), values)
 }
 
-// saidValues returns the values of each record, "-" for none. Values that hooks took have a letter for their form, and values that
-// the program gave have the number of their place.
+// saidValues returns the values of each record as text, "-" for none. Values that hooks took have a letter for their form, and
+// values that the program gave have the number of their place.
 func saidValues(t *testing.T, log *trace.Log) string {
 	t.Helper()
 	var list []string

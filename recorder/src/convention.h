@@ -1,5 +1,5 @@
-/* convention.h: the calling convention by whose registers hooks take values (values.h). It declares nothing, so that
- * files whose functions must not touch vector registers can ask first. */
+/* convention.h: the calling convention that decides from which registers hooks take values (values.h). It declares
+ * nothing, so that files whose functions must not use vector registers can test it before they include other headers. */
 
 #ifndef LOGREC_CONVENTION_H
 #define LOGREC_CONVENTION_H
@@ -8,8 +8,8 @@
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "sysv"
 #define LR_MACHINE "x86-64"
-/* LOGREC_ASSEMBLED: of clang-cl, which does not take files in assembly along with those in C: hooks_cyg_windows.S and
- * hooks_fentry_windows.S are linked as well. */
+/* LOGREC_ASSEMBLED is for clang-cl, which does not compile C and assembly files in one command: it says that
+ * hooks_cyg_windows.S and hooks_fentry_windows.S are linked as well. */
 #elif defined(__x86_64__) && defined(_WIN32) && (!defined(_MSC_VER) || (defined(__clang__) && defined(LOGREC_ASSEMBLED)))
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "win64"
@@ -30,8 +30,8 @@
 #define LR_HAVE_PLANS 0
 #endif
 
-/* 1 on x86-64. Elsewhere values are taken by the slow path alone, never in the middle of a function, and LOGREC_VALUES=raw
- * is not to be had. */
+/* 1 on x86-64. Elsewhere only the slow path takes values, never in the middle of a function, and LOGREC_VALUES=raw is
+ * not available. */
 #if LR_HAVE_PLANS && defined(__x86_64__)
 #define LR_HAVE_ALL_PLANS 1
 #else

@@ -1,23 +1,23 @@
-/* places.c: values that the program itself records with the macros of logrec_values.h. A use of such a macro is a
- * place: the log gets its description once, and then a record for each time its values are recorded.
+/* places.c: values that the program itself records with the macros of logrec_values.h. Each use of such a macro is a
+ * place. The log gets the description of a place once, and then a record each time its values are recorded.
  *
- * logrec_arguments and logrec_result take a level as hooks do (event.c), and the lock for a place's first
- * values only. A signal handler may call them. */
+ * logrec_arguments and logrec_result take a level as hooks do (event.c), and the lock only for the first values of a
+ * place. A signal handler may call them. */
 
 #include "guard.h"
 #include "hot.h"
 #include "logrec_values.h"
 
 enum { MOST_TEXT = 256, MOST_VALUES = 2048, QUICK_COUNT = 32, LONGEST_NAME = 1024 };
-/* For packed_slow, beside a record's type: the level is taken. */
+/* For packed_slow, added to a record's type: the level is taken. */
 enum { TAKEN = 256 };
 
-/* Sizes of values by their codes, bytes; 0: a text. */
+/* Sizes of values by their codes, in bytes; 0 for a text. */
 static const uint8_t sizes[16] = {0, 1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8, 0, 0};
 LR_INLINE size_t size_of(uint8_t code) { return sizes[code & 15]; }
 
-/* put_type_name writes the name of the type T. It takes it from the compiler's name of a template function of T:
- * "... [with T = NAME]" of gcc, "... [T = NAME]" of clang, "...signature<NAME>(void)" of MSVC. */
+/* put_type_name writes the name of a type T. It takes it from the name that the compiler gives to a template function
+ * of T: "... [with T = NAME]" (gcc), "... [T = NAME]" (clang), "...signature<NAME>(void)" (MSVC). */
 LR_OWN static void put_type_name(const char *signature) {
   static const char msvc[] = "signature<";
   const char *begin = strstr(signature, "T = "), *end = NULL;
@@ -42,9 +42,10 @@ LR_OWN static void put_cut(const char *s) {
   lr_put(&lr_record, s, n < most ? n : most);
 }
 
-/* What is in the first two fields of a place. log: which log the place is in, the upper half of lr_global.log, or its complement
- * where nothing of it is recorded. id: the record's first word and, from bit LENGTH_SHIFT on, its length in bytes, where all
- * of the place's records are the same short one, of numbers only; else LONG and the place's number. */
+/* The first two fields of a place. log is the log that has the place: the upper half of lr_global.log, or its
+ * complement if that log records no values of the place. id depends on the records of the place. If they always have
+ * the same length and are short and of numbers only, it is the first word of the record and, from bit LENGTH_SHIFT on,
+ * its length in bytes. Otherwise it is LONG and the number of the place. */
 #define LONG ((uint32_t)1 << 31)
 enum { LENGTH_SHIFT = 16, MOST_PACKED = 16, MOST_SHORT = (2 + MOST_PACKED) << LENGTH_SHIFT | 0xffff };
 LR_INLINE uint32_t this_log(void) { return (uint32_t)(lr_global.log >> 32); }
@@ -53,16 +54,17 @@ LR_INLINE int is_told(const struct logrec_place *place) {
   return log == this_log() || log == ~this_log();
 }
 LR_INLINE uint32_t number_of(uint32_t id) { return id & LONG ? id & ~LONG : (id >> 2 & 3) | (id >> 12 & 15) << 2; }
-/* packed: 0, or how many bytes the values have each time. */
+/* packed: the size of the values in bytes if it is always the same, else 0. */
 LR_OWN static uint32_t id_of(uint32_t number, unsigned type, unsigned packed) {
   if (!packed || number > LRF_MOST_SHORT_PLACE) return LONG | number;
   const unsigned words = (2 + packed + 1) / 2, form = type == LRF_ARGUMENTS ? LRF_PLACE_ARGUMENTS : LRF_PLACE_RESULT;
   return 2 * words << LENGTH_SHIFT | words << LRF_PLACE_WORDS | LRF_PLACE_WORD(form, number);
 }
-/* short_of returns a place's id if its records are short and it is in the log, else more than MOST_SHORT. */
+/* short_of returns the id of a place if its records are short and it is in the log. Otherwise it returns more than
+ * MOST_SHORT. */
 LR_INLINE uint64_t short_of(const struct logrec_place *place) {
 #if defined(__GNUC__) && defined(__x86_64__)
-  /* One read of both fields, of which the second one was written last. */
+  /* Both fields are read at once; the second one was written last. */
   uint64_t both;
   __asm__ volatile("movq %1,%0\n\tsubq %2,%0" : "=&r"(both) : "m"(*place), "m"(lr_global.log) : "cc");
   return both;
@@ -72,7 +74,7 @@ LR_INLINE uint64_t short_of(const struct logrec_place *place) {
 #endif
 }
 
-/* tell_place writes PLACE, unless another thread has already. */
+/* tell_place writes PLACE, unless another thread has done so. */
 LR_COLD static void tell_place(unsigned type, struct logrec_place *place, const struct logrec_types *types, unsigned packed) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
@@ -110,7 +112,7 @@ LR_OWN static uint8_t *put_text(uint8_t *p, const char *s, uint64_t length) {
   return p + 2 + n;
 }
 
-/* put_pointed copies a text that ends with 0, as far as memory at s can be read. */
+/* put_pointed copies a text that ends with 0, as far as the memory at s can be read. */
 LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
   enum { PAGE = 4096 };
   size_t n = 0, got = 0;
@@ -126,7 +128,7 @@ LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
   } else
 #endif
   while (got <= MOST_TEXT && n == got) {
-    /* A copy that reaches into an unreadable page may copy nothing at all, so it is done page by page. */
+    /* A copy that reaches an unreadable page may copy nothing at all, so it is done page by page. */
     const size_t page = PAGE - (s + got) % PAGE, left = MOST_TEXT + 1 - got;
     const size_t copied = s + got < PAGE ? 0 : plat_copy_memory(p + 2 + got, s + got, page < left ? page : left);
     if (!copied) break;
@@ -146,7 +148,7 @@ LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
   return p + 2 + n;
 }
 
-/* put_values writes as many values as there is room for, from the first one on. */
+/* put_values writes the first values, as many as there is room for. */
 LR_OWN static uint8_t *put_values(uint8_t *p, const struct logrec_types *types, const uint64_t *cells) {
   const uint8_t *const begin = p;
   for (unsigned i = 0; i < types->count; i++) {
@@ -166,7 +168,7 @@ LR_OWN static uint8_t *put_values(uint8_t *p, const struct logrec_types *types, 
   return p;
 }
 
-/* packed: 0, or how many bytes of cells are the values. */
+/* packed: the number of bytes of cells that are the values, or 0 if the values are not packed. */
 LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame,
                                 unsigned packed) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
@@ -186,7 +188,7 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
   for (unsigned i = 0; i < types->count; i++) most += size_of(types->codes[i]) ? size_of(types->codes[i]) : 2 + MOST_TEXT;
   if (most > MOST_VALUES + 16) most = MOST_VALUES + 16;
   if (place->log == this_log() && lr_room(t, v, lr_time_of(v), most)) {
-    const uint32_t id = place->id; /* a short record is the one that the hot path writes */
+    const uint32_t id = place->id; /* a short record is the same as on the hot path */
     const int is_short = packed && !(id & LONG), is_long = most / 2 > 255;
     uint8_t *const begin = lr_position(v), *p = begin + (is_short ? 2 : is_long ? 12 : 8);
     if (!is_short) {
@@ -198,7 +200,7 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
     if ((p - begin) & 1) *p++ = 0;
     lr_store16(begin, (uint16_t)(is_short ? id : LRF_FIRST_WORD(type, is_long ? 0 : (unsigned)(p - begin) / 2)));
     if (is_long) lr_store32(begin + 2, (uint32_t)(p - begin));
-    /* If the enter before is removed (LOGREC_MIN), this record is removed with it. */
+    /* If the enter before this record is removed (LOGREC_MIN), this record is removed with it. */
     if (v->extra && v->top > v->stack + 2) {
       struct lr_frame_extra *const x = &v->extra[v->top - 1 - v->stack];
       if (x->after == begin && x->sequence == v->sequence) x->after = p;
@@ -208,7 +210,7 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
   lr_level_end(t, v);
 }
 
-/* record is the hot path: only numbers, and the innermost call's frame is near. */
+/* record is the hot path: it handles numbers only, and only if the frame of the innermost call is near. */
 LR_INLINE void record(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
@@ -244,19 +246,20 @@ LR_INLINE void record(unsigned type, struct logrec_place *place, const struct lo
   record_slow(type, place, types, cells, frame, 0);
 }
 
-/* How many bytes the numbers of a place have together. */
+/* bytes_of returns the size of the numbers of a place in bytes. */
 LR_OWN static unsigned bytes_of(const struct logrec_types *types) {
   unsigned n = 0;
   for (unsigned i = 0; i < types->count; i++) n += (unsigned)size_of(types->codes[i]);
   return n;
 }
 
-/* may_follow tells whether a record may be written behind the last one: there is room for some numbers, LR_RESERVE, and the innermost
- * call's frame is near and not further in; else this might be on another stack. The level is taken. */
+/* may_follow tells whether a record may be written after the last one: there is room for some numbers (LR_RESERVE), and the
+ * frame of the innermost call is at most LR_NEAR bytes above this one. Otherwise this may be another stack. The level is taken. */
 LR_INLINE int may_follow(const struct lr_level *v, uintptr_t frame) { return v->top[-1].frame - frame <= LR_NEAR && v->chunk->used < v->limit; }
 
-/* packed_slow is what record_packed jumps to; the arguments of both fit into registers. taken: the level is. Records that have the
- * place's number behind the first word are written here, the rest by record_slow. */
+/* packed_slow is the part of record_packed that is not inlined; its arguments fit into registers. what: the type, with
+ * TAKEN if the level is taken. It writes records with the place's number after the first word; record_slow writes all
+ * others. */
 LR_OWN LR_NOINLINE static void packed_slow(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned what) {
   const uint64_t words[2] = {first, second};
   const unsigned type = what & ~TAKEN, bytes = bytes_of(types);
@@ -280,7 +283,7 @@ LR_OWN LR_NOINLINE static void packed_slow(struct logrec_place *place, const str
   if (bytes - 1 < sizeof words) record_slow(type, place, types, words, frame, bytes);
 }
 
-/* record_packed records a few numbers without looking at their types. second: 0 where the first word has all. */
+/* record_packed records a few numbers without examining their types. second: 0 if the first word has them all. */
 LR_INLINE void record_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned type) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);

@@ -1,8 +1,9 @@
-/* plan.c: which values are taken of which function (LOGREC_VALUES): the plan, once plan_read.c has read it, and the function
- * in it that a hook's address lies in.
+/* plan.c: which values are taken of which function (LOGREC_VALUES). It looks up the function that contains the address
+ * of a hook, in the plan that plan_read.c has read.
  *
- * The plan is read once, with the lock, when the recording begins. A function is looked up in it once, under the modules'
- * lock, as in lists.c; the answer is kept in a table that is read without a lock. A signal handler may call all of it. */
+ * The plan is read once, under the lock, when the recording begins. A function is looked up in it once, under the
+ * modules' lock, as in lists.c; the answer is kept in a table that is read without a lock. A signal handler may call
+ * all of it. */
 
 #include "plan.h"
 #include "values.h"
@@ -36,7 +37,7 @@ uint32_t lr_taking = 1;
 #if LR_HAVE_ALL_PLANS
 #define REGISTER(name) {LR_TAKE_PART, 0, 0, 0, 1, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
 #define VECTOR(i) {LR_TAKE_PART, 0, 0, 0, 1, 8, ~(int32_t)(i), 0, 0}
-/* The head of such a record: how many integer registers, vector registers and stack words follow, and 0. */
+/* The head of such a record: the numbers of integer registers, vector registers and stack words that follow, and 0. */
 #define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 0, 0, 1, 4, 0, 0, (integer) | (vector) << 8}
 #if defined(_WIN32)
 static const struct lr_take raw_enter[] = {COUNTS(4, 4), REGISTER(rcx), REGISTER(rdx), REGISTER(r8), REGISTER(r9), VECTOR(0), VECTOR(1), VECTOR(2), VECTOR(3)},
@@ -57,7 +58,7 @@ enum { PROBES = 64 };
 struct lr_valued_entry *lr_valued_entries;
 const char *lr_valued_base;
 
-/* known returns what keep has of an address; NULL: nothing. */
+/* known returns the entry of an address in the table, or NULL if there is none. */
 LR_OWN static const struct lr_valued *known(uintptr_t address) {
   const struct lr_valued_entry *const table = lr_load(&lr_valued_entries);
   for (uint32_t i = lr_valued_index(address), n = 0; table && n < PROBES; i = (i + 1) % LR_VALUED_ENTRIES, n++) {
@@ -68,7 +69,8 @@ LR_OWN static const struct lr_valued *known(uintptr_t address) {
   return NULL;
 }
 
-/* keep puts the answer for an address into the table; function: NULL where nothing is taken. With the modules' lock. */
+/* keep adds the answer for an address to the table. function: NULL if nothing is taken. The caller holds the modules'
+ * lock. */
 LR_OWN static void keep(uintptr_t address, const struct lr_valued *function) {
   struct lr_valued_entry *const table = lr_valued_entries;
   if (!function) function = lr_plan.none;
@@ -80,7 +82,7 @@ LR_OWN static void keep(uintptr_t address, const struct lr_valued *function) {
   }
 }
 
-/* say_other_build writes into the log that a loaded module is not the build that the plan was made of. */
+/* say_other_build reports in the log that a loaded module is not the build of which the plan was made. */
 LR_OWN static void say_other_build(struct lr_planned *p, const struct plat_module *m) {
   if (p->told) return;
   p->told = 1;
@@ -105,7 +107,7 @@ LR_OWN static void say_other_build(struct lr_planned *p, const struct plat_modul
   lr_record_end(LRF_SETTING, lr_ticks());
 }
 
-/* at returns the function, or the hook, of a sorted list that an RVA lies in; NULL: none. */
+/* at returns the element of a sorted list of functions or hooks that contains an RVA, or NULL. */
 LR_OWN static const struct lr_valued *at(const struct lr_valued *f, uint32_t count, uint64_t rva) {
   size_t low = 0, high = count;
   while (low < high) {
@@ -116,8 +118,8 @@ LR_OWN static const struct lr_valued *at(const struct lr_valued *f, uint32_t cou
   return low && rva - f[low - 1].rva < f[low - 1].size ? &f[low - 1] : NULL;
 }
 
-/* find looks up in the plan what is taken at an address of module m; NULL: nothing. function: 0, or, where a hook of
- * -finstrument-functions returns to the address, the function that the hook tells of. */
+/* find looks up in the plan what is taken at an address in module m. NULL: nothing. function is 0, or, if a call of a
+ * hook of -finstrument-functions returns to the address, the function that was passed to the hook. */
 LR_OWN static const struct lr_valued *find(uintptr_t address, uintptr_t function, const struct plat_module *m) {
   const char *name = m->path;
   for (const char *c = m->path; *c; c++)
@@ -131,8 +133,8 @@ LR_OWN static const struct lr_valued *find(uintptr_t address, uintptr_t function
     }
     const uint64_t rva = address - m->base;
     if (!function) return at(lr_plan.functions + p->first, p->count, rva);
-    /* The plan has a hook for the function that it was compiled into. Of a function that was inlined there the hook tells
-     * another address, and where its values are is not known. */
+    /* A hook of the plan belongs to the function whose code contains it. If the hook is called with another function,
+     * that one was inlined there, and the places of its values are not known. */
     const struct lr_valued *const hook = at(lr_plan.hooks + p->first_hook, p->hook_count, rva);
     return hook && hook->function == function - m->base ? hook : NULL;
   }
@@ -169,7 +171,7 @@ LR_OWN const struct lr_valued *lr_valued_of(uintptr_t address) {
 }
 
 LR_OWN const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t function) {
-  /* LOGREC_VALUES=raw takes nothing there: only a plan says which registers have arguments in the middle of a function. */
+  /* LOGREC_VALUES=raw takes nothing here: only a plan tells which registers have arguments in the middle of a function. */
   if (lr_settings.values != LR_VALUES_PLAN) return NULL;
   const struct lr_valued *const f = known(address);
   return f ? f : look_up(address, function);

@@ -1,4 +1,4 @@
-/* plan_place.c reads the places in a plan (plan.c): a place is a register, or memory that a register points to. */
+/* plan_place.c: reads the places in a plan (plan.c). A place is a register, or memory that a register points to. */
 
 #include "plan.h"
 #include "values.h"
@@ -20,10 +20,11 @@ LR_OWN uint64_t lr_plan_number(struct token w, unsigned base, uint64_t least, ui
 }
 
 #if defined(__aarch64__)
-/* bytes_of returns how many bytes of a vector register a name stands for, and 0 for other names. */
+/* bytes_of returns how many bytes of a vector register a name stands for, or 0 for other names. */
 LR_OWN static uint32_t bytes_of(struct token w) { return w.s[0] == 's' ? 4 : w.s[0] == 'd' ? 8 : w.s[0] == 'q' ? 16 : 0; }
 
-/* register_slot returns a register's slot, -1 if there is none. The letter of a vector register says how many bytes: s 4, d 8, q 16. */
+/* register_slot returns the index of a register in struct lr_registers, or -1 if it is not there. The first letter of a
+ * vector register tells how many of its bytes are used: s 4, d 8, q 16. */
 LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
   enum { RESULTS = 2, VECTOR_RESULTS = 4, VECTORS = 8, INTEGERS = 9 };
   if (hook || w.n != 2 || w.s[1] < '0' || w.s[1] > '9') return -1;
@@ -38,8 +39,9 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
 LR_OWN static int32_t vector_slot(struct token w, int leave, int hook) { return (void)w, (void)leave, (void)hook, -1; }
 #else
 #define INTEGER(name) #name, offsetof(struct lr_registers, name) / 8
-/* vector_slot returns the slot of a vector register that has arguments or, leave, results; -1 if there is none. hook: or of one
- * that functions of Windows keep for their callers. The name of a high half has h behind the register's. */
+/* vector_slot returns the index in struct lr_registers of a vector register that holds arguments or, with leave,
+ * results; -1 for others. With hook, these may also be registers that functions on Windows preserve. A name with h at
+ * its end is that of the upper half. */
 LR_OWN static int32_t vector_slot(struct token w, int leave, int hook) {
   static const char *const names[] = {"xmm0", "xmm1", "xmm2",  "xmm3",  "xmm4",  "xmm5",  "xmm6",  "xmm7",
                                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"};
@@ -63,7 +65,7 @@ LR_OWN static int32_t vector_slot(struct token w, int leave, int hook) {
 #endif
 
 LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
-  /* enter, leave: it has arguments, or results. Hooks of -finstrument-functions keep all. */
+  /* enter, leave: 1 if the register holds arguments or results. Hooks of -finstrument-functions keep all registers. */
   static const struct {
     const char *name;
     uint8_t slot, enter, leave;
@@ -85,7 +87,8 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
 }
 #endif
 
-/* in_memory reads REGISTER:DISTANCE: memory at a distance from a register, when the code calls a hook of -finstrument-functions. */
+/* in_memory reads REGISTER:DISTANCE, memory at a distance from a register at the call of a hook of
+ * -finstrument-functions. */
 LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
   struct token name = {w.s, 0};
   while (name.n < w.n && w.s[name.n] != ':') name.n++;
@@ -95,7 +98,7 @@ LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
   const int32_t distance = (int32_t)lr_plan_number(number, 10, 0, MOST_STACK, wrong);
   if (is(name, "rsp") && !below) return distance;
   const int32_t slot = register_slot(name, 0, 1);
-  if (slot < 0 || *name.s != 'r') { /* there is no such register, or it is a vector register, which holds no address */
+  if (slot < 0 || *name.s != 'r') { /* not a register, or a vector register, which cannot hold an address */
     if (!*wrong) *wrong = lr_not_a_place;
     return 0;
   }

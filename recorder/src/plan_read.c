@@ -1,8 +1,8 @@
 /* plan_read.c: reads a plan (docs/formats.md, "Plans of values") and makes the programs that values.c runs.
  *
- * Nothing in the text is trusted. A plan with a line that cannot be understood is refused as a whole, and the line is
- * told. The text is gone over twice: the first round counts what memory is needed for, the second one fills it. Both run
- * with the lock, once, when the recording begins. */
+ * Nothing in the text is trusted. If a line cannot be understood, the whole plan is refused and the line is reported.
+ * The text is read twice: the first pass counts how much memory is needed, the second one fills it. Both run once,
+ * under the lock, when the recording begins. */
 
 #include "plan.h"
 #include "values.h"
@@ -12,31 +12,32 @@
 enum {
   MOST_FUNCTIONS = 1000000,
   MOST_MODULES = 4096,
-  MOST_OF_FUNCTION = 255, /* values, entering and leaving each */
+  MOST_OF_FUNCTION = 255, /* values at the enter, and again at the leave */
   MOST_MEMORY = 256,
   MOST_TEXT = 1024,
   MOST_OFFSET = 1 << 30,
 };
 
-/* The state of a round. */
+/* The state of a pass over the text. */
 struct reading {
-  const char *at, *end; /* of the line */
-  const char *wrong;    /* why it cannot be read */
+  const char *at, *end; /* the rest of the line */
+  const char *wrong;    /* why the line cannot be read, or NULL */
   int fill;
-  uint32_t modules, functions, hooks, steps; /* so many up to here */
-  int begun, machine, abi, identified, in_function, in_hook; /* 1: there was such a line */
-  /* Of the function or hook that is being read; the first of two elements is for its enter, the second for its leave. */
+  uint32_t modules, functions, hooks, steps; /* how many were read so far */
+  int begun, machine, abi, identified, in_function, in_hook; /* 1: such a line was read */
+  /* Of the function or hook that is being read. In arrays of two, element 0 is for its enter, and element 1 for its
+   * leave. */
   uint64_t function; /* RVA of the function */
   uint32_t values[2];
-  uint32_t bytes[2]; /* that the values take at most */
+  uint32_t bytes[2]; /* largest size of the values */
   uint8_t full[2];   /* 1: there is no room for more values */
-  uint32_t leaving;  /* steps in leave_steps */
-  uint32_t keeps;    /* pointers that are kept for the leave */
+  uint32_t leaving;  /* number of steps in leave_steps */
+  uint32_t keeps;    /* number of pointers that are kept for the leave */
   int32_t keep[LR_MOST_KEPT];
-  uint32_t kept_at_hooks; /* the most that a hook of the function keeps, of those before this line */
+  uint32_t kept_at_hooks; /* the largest number of pointers that a hook of the function keeps, so far */
 };
-/* The steps of a function's leave until its end is reached: its lines of enter and leave may alternate, but the steps of a
- * program lie side by side. */
+/* The steps of a function's leave until its end is reached. Its enter and leave lines may alternate, but the steps of a
+ * program must be contiguous. */
 static struct lr_take leave_steps[MOST_OF_FUNCTION * MOST_PARTS];
 
 LR_OWN static void wrong(struct reading *r, const char *why) {
@@ -61,8 +62,7 @@ LR_OWN static uint64_t next_number(struct reading *r, unsigned base, uint64_t le
   return number_of(r, next_word(r), base, least, most);
 }
 
-/* keep_pointer notes that the pointer at a place is kept from the enter to the leave, and returns its index among those
- * that are. */
+/* keep_pointer adds the pointer at a place to those that are kept from the enter to the leave, and returns its index. */
 LR_OWN static int32_t keep_pointer(struct reading *r, int32_t source) {
   uint32_t i = 0;
   while (i < r->keeps && r->keep[i] != source) i++;
@@ -81,7 +81,8 @@ LR_OWN static void add_step(struct reading *r, int leave, const struct lr_take *
   if (!leave) r->steps++;
 }
 
-/* library_of returns the library whose strings (string: 1) or views have that name in plans, LR_LIBSTDCXX and so on; 0: none. */
+/* library_of returns the library (LR_LIBSTDCXX and so on) whose strings or, with string 0, views have this name in
+ * plans. 0: none. */
 LR_OWN static unsigned library_of(struct token name, int string) {
   if (is(name, "libstdc++")) return LR_LIBSTDCXX;
   if (is(name, "libc++")) return LR_LIBCXX;
@@ -90,9 +91,9 @@ LR_OWN static unsigned library_of(struct token name, int string) {
   return string && is(name, "libstdc++-cow") ? LR_LIBSTDCXX_COW : 0;
 }
 
-/* operation reads the words of a line that say what is done with a place. It returns how many bytes the value takes in a
- * record at most, and sets *size to the bytes of the value, of a text to its longest. It returns 0 for "unknown", of which
- * nothing is taken. */
+/* operation reads the words that say what is done with a place. It returns the largest number of bytes that the value
+ * takes in a record, and sets *size to the size of the value, or to the largest size of a text. It returns 0 for
+ * "unknown", of which nothing is taken. */
 LR_OWN static uint32_t operation(struct reading *r, struct token op, struct lr_take *s, uint32_t *size) {
   if (is(op, "unknown")) return 0;
   if (is(op, "value")) {
@@ -106,7 +107,7 @@ LR_OWN static uint32_t operation(struct reading *r, struct token op, struct lr_t
     *size = (uint32_t)next_number(r, 10, 1, MOST_MEMORY);
     return 1 + *size;
   }
-  /* Texts. With "-at" they are not where the place says, but at an offset of what the pointer there leads to. */
+  /* Texts. With "-at" the text is not at the place itself, but at an offset of what the pointer there leads to. */
   const int string = is(op, "string") || is(op, "string-at"), view = is(op, "view") || is(op, "view-at");
   if (!string && !view && !is(op, "text") && !is(op, "text-at")) {
     wrong(r, not_a_word);
@@ -123,7 +124,8 @@ LR_OWN static uint32_t operation(struct reading *r, struct token op, struct lr_t
   return 2 + *size;
 }
 
-/* add_parts adds the steps of a value that is taken as it is: one for each 8 bytes of a part, for each 4 of a number. */
+/* add_parts adds the steps of a value that is copied unchanged: one step for each 8 bytes of a part, or for each 4
+ * bytes of a number. */
 LR_OWN static void add_parts(struct reading *r, int leave, struct lr_take *s, const struct part *parts, unsigned n, uint32_t size) {
   for (unsigned i = 0; i < n && size; i++) {
     const uint32_t part = parts[i].size < size ? parts[i].size : size;
@@ -132,7 +134,7 @@ LR_OWN static void add_parts(struct reading *r, int leave, struct lr_take *s, co
     s->op = parts[i].is_st0 ? LR_TAKE_ST0 : parts[i].is_constant ? LR_TAKE_CONSTANT : LR_TAKE_PART;
     for (uint32_t done = 0; done < part; done += most) {
       if (parts[i].is_constant) s->offset = (uint32_t)(parts[i].constant >> 8 * done);
-      /* The next one of a register's words has the next index, below 0 its complement. */
+      /* The next word of a register has the next index, whose complement is one less. */
       else s->source = parts[i].source + (parts[i].source < 0 ? -(int32_t)(done / 8) : (int32_t)done);
       s->size = (uint16_t)(part - done < most ? part - done : most);
       add_step(r, leave, s);
@@ -142,8 +144,8 @@ LR_OWN static void add_parts(struct reading *r, int leave, struct lr_take *s, co
   if (size) wrong(r, too_small);
 }
 
-/* read_keep reads a place of a pointer that a hook where a function is entered keeps for those where it is left. They count
- * the lines. */
+/* read_keep reads the place of a pointer that a hook at the function's enter keeps for the hooks at its leave. The
+ * pointers are numbered in the order of the lines. */
 LR_OWN static void read_keep(struct reading *r) {
   if (!r->in_hook || r->values[1]) return wrong(r, not_here);
   if (r->keeps == LR_MOST_KEPT) return wrong(r, too_many);
@@ -156,8 +158,8 @@ LR_OWN static void read_keep(struct reading *r) {
   lr_plan.hooks_keep = 1;
 }
 
-/* kept_source returns the index of the pointer that a value of a leave follows, which was kept at the enter: the
- * function keeps the pointer at a place, its hooks keep those that the lines "keep" have. */
+/* kept_source returns the index of the pointer that a value of a leave follows. A hook has the index in the plan, as it
+ * counts the "keep" lines; without hooks, the plan has the place, and the function keeps the pointer there. */
 LR_OWN static int32_t kept_source(struct reading *r, struct token at) {
   if (r->in_hook) {
     const uint64_t index = number_of(r, at, 10, 0, LR_MOST_KEPT);
@@ -170,20 +172,20 @@ LR_OWN static int32_t kept_source(struct reading *r, struct token at) {
   return r->wrong ? 0 : keep_pointer(r, parts[0].source);
 }
 
-/* value reads what is taken: PLACE OPERATION TYPE NAME. */
+/* value reads a line PLACE OPERATION TYPE NAME. */
 LR_OWN static void value(struct reading *r, int leave) {
   if (!r->in_function) return wrong(r, not_here);
   if (++r->values[leave] > MOST_OF_FUNCTION) return wrong(r, too_many);
   struct token at = next_word(r);
   const struct token op = next_word(r);
-  /* @PLACE of a leave: what the pointer that was there at the enter leads to now. */
+  /* @PLACE in a leave: what the pointer that was in PLACE at the enter leads to now. */
   const int kept = leave && at.n && at.s[0] == '@';
   if (kept) at.s++, at.n--;
   struct lr_take s;
   memset(&s, 0, sizeof s);
   uint32_t size = 0;
   const uint32_t most = operation(r, op, &s, &size);
-  next_number(r, 10, 1, UINT32_MAX); /* its type */
+  next_number(r, 10, 1, UINT32_MAX); /* the type */
   if (!most) return;
   const int pointer = s.op != LR_TAKE_PART;
   struct part parts[MOST_PARTS];
@@ -194,8 +196,9 @@ LR_OWN static void value(struct reading *r, int leave) {
   if (r->wrong) return;
   for (unsigned i = 0; i < n; i++) no_pointer |= pointer && (parts[i].is_st0 || parts[i].is_constant);
   if (no_pointer) return wrong(r, lr_not_a_place);
-  /* A value for which there is no room is left out, and so are all behind it, so that a reader knows where the record ends.
-   * A value of one byte always has room: the reader could not tell that it is missing from a record that ends with padding. */
+  /* A value for which there is no room is left out, and so are all values after it, so that a reader knows where the
+   * record ends. A value of one byte always has room: in a record that ends with padding, the reader could not tell
+   * that it is missing. */
   if (r->full[leave] || (most > 1 && r->bytes[leave] + most > LR_MOST_VALUES)) {
     r->full[leave] = 1;
     return;
@@ -207,7 +210,7 @@ LR_OWN static void value(struct reading *r, int leave) {
   s.kept = kept & 1;
   if (!kept) s.source = parts[0].source;
   if (!kept && s.op == LR_TAKE_VIEW_AT && !s.at && (n > 1 || parts[0].size > sizeof(uintptr_t))) {
-    /* The view itself is in the place: its two words. */
+    /* The place holds the two words of the view itself. */
     s.op = LR_TAKE_VIEW;
     s.second = n > 1 ? parts[1].source : parts[0].source + (int32_t)sizeof(uintptr_t);
   }
@@ -221,7 +224,7 @@ LR_OWN static uint8_t takes_vectors(const struct lr_program *program) {
   return 0;
 }
 
-/* find_quick finds out whether a program takes a few registers only, so that its record is always as long. */
+/* find_quick determines whether a program takes only a few registers, so that its record always has the same length. */
 LR_OWN static void find_quick(struct lr_program *program, int leave) {
   const unsigned most = leave ? 1 : 2, count = program->count;
   unsigned n = 0;
@@ -234,7 +237,7 @@ LR_OWN static void find_quick(struct lr_program *program, int leave) {
     n += s->size;
   }
   for (unsigned i = count; i < LR_MOST_QUICK; i++) program->at[i] = (uint8_t)n;
-  program->zero = (uint8_t)n; /* if it is not padding, it is behind the record */
+  program->zero = (uint8_t)n; /* the padding byte, or the byte after the record */
   const unsigned last = count == most ? program->steps[most - 1].size : 0, bytes = 2 + n + (n & 1);
   program->quick = count <= most && !program->vectors && (last < 8 || n % 2 == 0) ? LR_QUICKEST : LR_QUICK;
   program->mask = last < 8 ? ((uint64_t)1 << 8 * last) - 1 : ~(uint64_t)0;
@@ -244,12 +247,12 @@ LR_OWN static void find_quick(struct lr_program *program, int leave) {
 }
 
 #else
-/* The hooks of x86 and arm64 keep all registers, and take everything the longer way. */
+/* The hooks of x86 and arm64 keep all registers, and only the slow path takes values. */
 LR_OWN static uint8_t takes_vectors(const struct lr_program *program) { return (void)program, 0; }
 LR_OWN static void find_quick(struct lr_program *program, int leave) { (void)program, (void)leave; }
 #endif
 
-/* end_of_function completes the programs of the function whose lines were read. */
+/* end_of_function completes the programs of the function or hook that was being read. */
 LR_OWN static void end_of_function(struct reading *r) {
   if (!r->in_function) return;
   r->in_function = 0;
@@ -276,7 +279,7 @@ LR_OWN static void end_of_function(struct reading *r) {
   r->in_hook = 0;
 }
 
-/* begin_function ends the function before and reads where the next one, or a hook of it, begins. */
+/* begin_function completes the function or hook before, and reads the RVA of the next one. */
 LR_OWN static uint64_t begin_function(struct reading *r) {
   end_of_function(r);
   memset(r->values, 0, sizeof r->values);
@@ -302,7 +305,7 @@ LR_OWN static void read_function(struct reading *r) {
   r->in_function = 1;
 }
 
-/* read_hook begins what a hook of the function takes. */
+/* read_hook begins a hook of the current function. */
 LR_OWN static void read_hook(struct reading *r) {
   if (!LR_HAVE_ALL_PLANS || !r->in_function) return wrong(r, not_here);
   if (r->hooks == MOST_FUNCTIONS) return wrong(r, too_many);
@@ -334,7 +337,7 @@ LR_OWN static void read_module(struct reading *r) {
 }
 
 #if defined(_WIN32)
-/* read_pdb reads GUID and age as plat_module.id has them. */
+/* read_pdb reads GUID and age in the form of plat_module.id. */
 LR_OWN static void read_pdb(struct reading *r) {
   enum { GUID = 16 };
   struct token id = {r->at, (size_t)(r->end - r->at)};
@@ -387,7 +390,7 @@ LR_OWN static void read_line(struct reading *r) {
   if (is(word, "function")) return read_function(r);
   if (is(word, "hook")) return read_hook(r);
   if (is(word, "keep")) return read_keep(r);
-  /* What values mean is for readers. */
+  /* Only readers of the log need the meaning of values. */
   if (is(word, "type") || is(word, "member") || is(word, "enumerator")) return;
   if (is(word, "module")) return read_module(r);
   if (is(word, "identity")) return read_identity(r);
@@ -396,7 +399,7 @@ LR_OWN static void read_line(struct reading *r) {
   else wrong(r, is(word, "machine") || is(word, "abi") ? "the plan is for another machine or calling convention" : not_a_word);
 }
 
-/* read_lines goes through the text; the number of the line that cannot be read, or 0. */
+/* read_lines reads all lines. It returns the number of the line that cannot be read, or 0. */
 LR_OWN static uint32_t read_lines(struct reading *r) {
   const char *const end = lr_plan.text + lr_plan.size;
   uint32_t n = 0;
@@ -418,7 +421,7 @@ LR_OWN static uint32_t read_lines(struct reading *r) {
   return 0;
 }
 
-/* sort is a heap sort, by RVA. */
+/* sort is a heap sort by RVA, which needs no memory. */
 LR_OWN static void sort(struct lr_valued *a, size_t n) {
   for (size_t i = n / 2, end = n; end > 1;) {
     struct lr_valued v;
@@ -438,7 +441,8 @@ LR_OWN static void sort(struct lr_valued *a, size_t n) {
   }
 }
 
-/* give_handles completes the functions when each has its place, the count of them and one that takes nothing. */
+/* give_handles sets the handles of all functions, when each has its final place: count functions, and one that takes
+ * nothing. */
 LR_OWN static void give_handles(uint32_t count) {
   lr_plan.none = &lr_plan.functions[count];
   find_quick(&lr_plan.none->enter, 0);
@@ -451,7 +455,7 @@ LR_OWN static void give_handles(uint32_t count) {
   lr_store(&lr_valued_base, (const char *)lr_plan.functions);
 }
 
-/* order puts functions of a module in order, or hooks; 0 where two overlap. */
+/* order sorts the functions or hooks of a module. 0: two of them overlap. */
 LR_OWN static int order(struct lr_valued *f, uint32_t count) {
   for (uint32_t i = 1; i < count; i++) {
     if (f[i].rva >= f[i - 1].rva) continue;
@@ -463,7 +467,6 @@ LR_OWN static int order(struct lr_valued *f, uint32_t count) {
   return 1;
 }
 
-/* refuse says why nothing is taken; line: 0 for none. */
 LR_OWN void lr_plan_refuse(uint32_t line, const char *why) {
   static char text[256];
   struct lr_text t = {text, 0, sizeof text};
@@ -478,7 +481,6 @@ LR_OWN void lr_plan_refuse(uint32_t line, const char *why) {
   lr_tell(text);
 }
 
-/* understand makes programs of the text; 0 where it cannot be read. */
 LR_OWN int lr_plan_understand(void) {
   struct reading r;
   for (int fill = 0; fill < 2; fill++) {

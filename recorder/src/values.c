@@ -1,9 +1,9 @@
 /* values.c: runs the programs (plan_read.c) that take arguments and results.
  *
- * It runs in the hooks while the recorded function's vector registers are in use: the compiler is
- * told to leave them alone, and nothing is called that might not; on Windows the hooks keep them all before anything
- * is called. No locks: memory that pointers of the program lead to is copied with a guard where that is safe
- * (guard_linux.c), else by process_vm_readv, or ReadProcessMemory, which return an error where there is none. */
+ * It runs in hooks while the vector registers of the recorded function are in use. So the compiler is told not to use
+ * these, and no function is called that might; on Windows the hooks keep them all before they call anything. There are
+ * no locks. Memory that pointers of the program lead to is copied with a guard where that is safe (guard_linux.c), else
+ * with process_vm_readv or ReadProcessMemory, which return an error if the memory does not exist. */
 
 #include "convention.h"
 
@@ -43,10 +43,10 @@ LR_INLINE int guarded(void) { return 0; }
 #define lr_guarded_text lr_guarded_copy
 #endif
 
-/* copy copies n bytes of memory, n < PAGE, or fewer: up to the first, or the first page, that cannot be read. */
+/* copy copies n bytes of memory, n < PAGE, or fewer: up to the first byte, or the first page, that cannot be read. */
 #if defined(_WIN32)
-/* A handler of exceptions would not be the first that a program has, and debuggers would stop at the faults. So the
- * system copies. It would take the guard from the page below a stack, which is why it is asked before what is there. */
+/* An exception handler would come after those of the program, and debuggers would stop at the faults. So the system
+ * copies. ReadProcessMemory would remove the guard from the page below a stack, so VirtualQuery comes first. */
 LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   size_t done = 0;
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
@@ -76,7 +76,7 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   return result > 0 ? (size_t)result : 0;
 }
 #else
-/* A sanitizer's calls would change the registers of the system call. */
+/* Calls that a sanitizer inserts would change the registers of the system call. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
   if (LR_LIKELY(guarded())) return lr_guarded_copy(to, from, n);
@@ -96,8 +96,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static siz
 }
 #endif
 
-/* on_stack gives 8 bytes behind a call's return address, or where a register leads to. On the page of the former they
- * are surely there; elsewhere they are if the plan is right. 0: they cannot be read. */
+/* on_stack loads 8 bytes of stack after a call's return address, or of memory that a register points to. On the page of
+ * the return address, memory can always be read; elsewhere only if the plan is right. 0: it cannot be read. */
 LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
   uintptr_t at = frame + POINTER_BYTES + (uintptr_t)source;
 #if LR_HAVE_ALL_PLANS
@@ -117,12 +117,11 @@ LR_INLINE int word(const struct lr_registers *r, uintptr_t frame, int32_t source
   return 1;
 }
 
-/* pointer returns the pointer at a place, and 1, which leads nowhere, if the place cannot be read. */
+/* pointer returns the pointer at a place. If the place cannot be read, it returns 1, which is no valid address. */
 LR_INLINE uintptr_t pointer(const struct lr_registers *r, uintptr_t frame, int32_t source) {
   uint64_t v;
   return word(r, frame, source, &v) ? (uintptr_t)v : 1;
 }
-/* pointer_of returns the pointer of a step. */
 LR_INLINE uintptr_t pointer_of(const struct lr_take *s, const struct lr_registers *r, uintptr_t frame, const struct lr_kept *kept) {
   return LR_UNLIKELY(s->kept) ? kept->pointer[s->source] : pointer(r, frame, s->source);
 }
@@ -132,10 +131,10 @@ LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
   if (from) {
     const int quick = from >= PAGE && guarded();
     const size_t got = quick ? lr_guarded_text(p + 2, from, most + 1) : copy(p + 2, from, most + 1);
-    if (quick && got) n = got - 1; /* all before it are not 0 */
+    if (quick && got) n = got - 1; /* the bytes before it are not 0 */
     while (n < got && p[2 + n]) {
       n++;
-      lr_barrier(); /* it stays a loop: strlen uses vector registers */
+      lr_barrier(); /* prevents the compiler from calling strlen, which uses vector registers */
     }
     length = n;
     if (n == got) {
@@ -168,11 +167,11 @@ LR_OWN static uint8_t *put_text_at(uint8_t *p, uintptr_t at, size_t most) {
   return p + 2;
 }
 
-/* within returns where the text of a step lies: with at, at the step's offset of what the pointer leads to; 1, which leads
- * nowhere, if the pointer does not lead anywhere. */
+/* within returns the address of a step's text: with at, the pointer plus the step's offset. If the pointer is not
+ * valid, it returns 1, which is no valid address. */
 LR_INLINE uintptr_t within(uintptr_t pointer, const struct lr_take *s) { return !s->at ? pointer : pointer < PAGE ? 1 : pointer + s->offset; }
 
-/* put_within writes a text whose characters lie in the object itself, which has been copied already. */
+/* put_within writes a text whose characters lie in the string object itself, which was copied already. */
 LR_OWN static uint8_t *put_within(uint8_t *p, const uint8_t *text, uint64_t length, size_t most) {
   const size_t n = length < most ? (size_t)length : most;
   lr_store16(p, (uint16_t)length);
@@ -205,7 +204,8 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
       return length < size ? put_within(p, (const uint8_t *)s, length, most) : put_characters(p, 1, length, most);
     }
   } else if (library == LR_LIBSTDCXX_COW) {
-    /* Its length stands before its capacity, the count of its users and its characters. */
+    /* The object has only a pointer to the characters. Before these are the length, the capacity and the reference
+     * count. */
     enum { BEFORE = 3 * POINTER_BYTES };
     uintptr_t characters;
     from = s[0];
@@ -217,7 +217,7 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
     if (s[16 / POINTER_BYTES + 1] < 16) from = length < 16 ? at : 1;
   }
   if (!within) return put_characters(p, from, length, most);
-  if (length >= size - within) return put_characters(p, 1, length, most); /* no text has that */
+  if (length >= size - within) return put_characters(p, 1, length, most); /* no valid string has such a length */
   return put_within(p, (const uint8_t *)s + within, length, most);
 }
 
@@ -240,7 +240,7 @@ LR_OWN static uint8_t *put_memory(uint8_t *p, uintptr_t at, uint32_t offset, siz
 }
 
 #if defined(__i386__)
-/* put_st0 writes what the hook has kept of it: as the type of 4 or 8 bytes, or as it is. */
+/* put_st0 writes the value that the hook has kept: converted to 4 or 8 bytes, or unchanged. */
 LR_OWN static uint8_t *put_st0(uint8_t *p, const struct lr_registers *r, size_t size) {
   uint8_t v[16] = {0};
   memcpy(v, r->st0, 10);
@@ -250,10 +250,10 @@ LR_OWN static uint8_t *put_st0(uint8_t *p, const struct lr_registers *r, size_t 
   return p + size;
 }
 #elif defined(__aarch64__)
-/* There is no such register. */
+/* arm64 has no such register. */
 LR_OWN static uint8_t *put_st0(uint8_t *p, const struct lr_registers *r, size_t size) { return (void)r, memset(p, 0, size), p + size; }
 #else
-/* put_st0 writes 16 bytes, of which the register has 10. It puts back what it takes. */
+/* put_st0 writes 16 bytes, of which the register has 10. The register keeps its value. */
 LR_OWN static uint8_t *put_st0(uint8_t *p, const struct lr_registers *r, size_t size) {
   (void)r;
   uint8_t v[16];
@@ -288,19 +288,19 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
     type = type == LRF_ARGUMENTS ? LRF_PLAN_ARGUMENTS : LRF_PLAN_RESULT;
   }
   const struct lr_take *s = program->steps, *const end = s + program->count;
-  uint8_t *value = p, *before = p; /* where it begins, and the one before it */
+  uint8_t *value = p, *before = p; /* where the current value begins, and where the one before it does */
   for (; s < end; s++) {
     if (s->begins) before = value, value = p;
-    if (LR_UNLIKELY(s->kept && !kept)) goto cut; /* it is a text or what memory has: never a byte alone */
+    if (LR_UNLIKELY(s->kept && !kept)) goto cut; /* it is a text or memory, so never one byte alone */
     switch (s->op) {
       case LR_TAKE_PART: {
         uint64_t v;
         if (!word(r, frame, s->source, &v)) {
-          /* The record ends before the value. Padding must not look like it. */
+          /* The record ends before the value. Its padding must not look like that value. */
           p = s->begins && s->size == 1 && (value - begin) & 1 ? before : value;
           goto cut;
         }
-        /* More than its size may be written: that is still room. */
+        /* This may write more than the size of the value. There is room for it. */
         lr_store64(p, v);
         p += s->size;
         break;

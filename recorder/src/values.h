@@ -1,7 +1,7 @@
 /* values.h: arguments and results of calls that hooks take by a plan (LOGREC_VALUES).
  *
- * plan_read.c makes a program of each function's values, plan.c finds it, and values.c runs it on the registers that a hook
- * has kept. All three are empty where hooks do not see arguments (LR_HAVE_PLANS). */
+ * plan_read.c makes a program of each function's values, plan.c finds it, and values.c runs it on the registers that a
+ * hook has kept. All three are empty where hooks cannot see arguments (LR_HAVE_PLANS). */
 
 #ifndef LOGREC_VALUES_INTERNAL_H
 #define LOGREC_VALUES_INTERNAL_H
@@ -14,34 +14,34 @@
 #endif
 
 #if defined(__i386__) || defined(_M_IX86)
-/* What hooks_fentry_i386.S and hooks_i386_windows.S keep. st0: where that register has been put, of 10 bytes. */
+/* What hooks_fentry_i386.S and hooks_i386_windows.S keep. st0: points to the 10 bytes of that register. */
 struct lr_registers {
   uint32_t eax, ecx, edx;
   const uint8_t *st0;
 };
 #elif defined(__aarch64__)
-/* What hooks_patched_aarch64.S keeps: v0 to v7, each in two words, the lower one first, and x0 to x8. */
+/* What hooks_patched_aarch64.S keeps: v0 to v7, each as two words with the lower one first, and x0 to x8. */
 struct lr_registers {
   uint64_t vector[16];
   uint64_t x[9];
 };
 #else
-/* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
- * pushes. hooks_cyg_x86_64.S keeps all of it. hooks_fentry_windows.S keeps the low halves of xmm0 to xmm3, as the fifth the
- * high half of xmm0, and rax, rcx, rdx, r8 to r11. hooks_cyg_windows.S keeps the low halves of xmm0 to xmm3, xmm6 to xmm15, and
- * the rest. */
+/* What hooks_fentry_x86_64.S keeps: the lower halves of xmm0 to xmm7, a pointer to all, and then what it pushes.
+ * hooks_cyg_x86_64.S keeps all of the struct. hooks_fentry_windows.S keeps the lower halves of xmm0 to xmm3, the upper
+ * half of xmm0 as the fifth word, and rax, rcx, rdx, r8 to r11. hooks_cyg_windows.S keeps the lower halves of xmm0 to
+ * xmm3, all of xmm6 to xmm15, and the rest. */
 struct lr_registers {
   uint64_t vector[8];
   uint64_t own;
   uint64_t rbp, r10, r9, r8, rcx, rdx, rsi, rdi, rax, r11;
-  uint64_t rbx, r12, r13, r14, r15; /* of -finstrument-functions only, as what follows */
+  uint64_t rbx, r12, r13, r14, r15; /* these and what follows: only for -finstrument-functions */
 #if defined(_WIN32)
-  uint64_t preserved[20]; /* xmm6 to xmm15, the low half of each first */
+  uint64_t preserved[20]; /* xmm6 to xmm15, each with its lower half first */
 #endif
 };
 #endif
 
-/* How many bytes the values of a record take at most. The smallest chunk, of 4,096 bytes, has room for them. */
+/* The largest size of the values of a record, in bytes. The smallest chunk, of 4,096 bytes, has room for them. */
 enum { LR_MOST_VALUES = 2048 };
 
 /* A step of a program. */
@@ -49,97 +49,102 @@ enum { LR_TAKE_PART, LR_TAKE_ST0, LR_TAKE_CONSTANT, LR_TAKE_TEXT, LR_TAKE_MEMORY
 enum { LR_LIBSTDCXX = 1, LR_LIBCXX, LR_MSVC, LR_LIBCXX_ALTERNATE, LR_LIBSTDCXX_COW };
 struct lr_take {
   uint8_t op;
-  /* begins: 1 for the first step of a value; at: 1 if the text lies at an offset of what the pointer leads to; kept: 1 if
-   * source is the index of a pointer that was kept when the function was entered (struct lr_kept) */
+  /* begins: 1 for the first step of a value. at: 1 if the text lies at an offset of what the pointer leads to. kept: 1
+   * if source is the index of a pointer that was kept at the function's enter (struct lr_kept). */
   uint8_t library : 5, kept : 1, at : 1, begins : 1;
-  uint16_t size; /* how many bytes are taken; of a text at most so many */
-  /* Where the value, or the pointer to it, is. Negative: the complement of the register's index in struct lr_registers.
-   * Otherwise so many bytes of stack behind the return address, or, with LR_AT_REGISTER, memory that a register leads to. */
+  uint16_t size; /* how many bytes are taken; for a text, the largest number */
+  /* Where the value, or the pointer to it, is. Negative: the complement of a register's index in struct lr_registers.
+   * Otherwise the distance in bytes from the stack word after the return address, or, with LR_AT_REGISTER, memory that
+   * a register points to. */
   int32_t source, second; /* second: the second word of a view */
-  uint32_t offset;        /* is added to the pointer; of LR_TAKE_CONSTANT it is the bytes themselves */
+  uint32_t offset;        /* is added to the pointer; for LR_TAKE_CONSTANT it is the bytes themselves */
 };
 
-/* LR_AT_REGISTER in a source: the register's index is in the bits from LR_REGISTER_SHIFT on, and below them the distance,
- * which may be negative, plus LR_MIDDLE. */
+/* With LR_AT_REGISTER, a source has the register's index in the bits from LR_REGISTER_SHIFT on. The bits below are the
+ * distance, which may be negative, plus LR_MIDDLE. */
 enum { LR_AT_REGISTER = 1 << 30, LR_REGISTER_SHIFT = 24, LR_MIDDLE = 1 << 23 };
 
-enum { LR_MOST_QUICK = 6 }; /* as many integer registers have arguments at most */
+enum { LR_MOST_QUICK = 6 }; /* the largest number of integer registers that hold arguments */
 struct lr_program {
   const struct lr_take *steps;
   uint16_t count;
-  uint16_t most;   /* bytes of the record, at most */
+  uint16_t most;   /* largest size of the record, in bytes */
   uint8_t kind;    /* LRF_VALUES_... */
   uint8_t vectors; /* 1: it takes vector registers */
-  /* LR_QUICK: it takes a few registers only, so that lr_take_quick can run it, and event and record fit into LR_RESERVE.
-   * LR_QUICKEST: two integer registers at most when the function is entered, one when it is left, or none; lr_take_quickest and
-   * lr_take_quickest_result run it. Only then what follows is set. */
+  /* LR_QUICK: the program takes only a few registers, so that lr_take_quick can run it, and event and record fit into
+   * LR_RESERVE. LR_QUICKEST: it takes at most two integer registers at the enter, or one at the leave; lr_take_quickest
+   * and lr_take_quickest_result run it. The fields below are set only in these two cases. */
   uint8_t quick;
-  uint8_t zero;   /* where a 0 is written: on the padding byte, or behind a record that has none; counts from the first value */
-  uint16_t grows; /* bytes of the event and the record behind it, if there is one */
-  uint64_t head;  /* the first word of the record, where it stands behind the event's own bits */
-  uint64_t mask;  /* LR_QUICKEST: the bits of the last value that are its own; entering 0 if there is no second one */
-  uint8_t slot[LR_MOST_QUICK], at[LR_MOST_QUICK]; /* of each value, or behind all: index in struct lr_registers, and place in the record */
+  /* The offset, from the first value, at which a 0 is written: that of the padding byte, or the end of a record that has none. */
+  uint8_t zero;
+  uint16_t grows; /* bytes of the event together with the record after it, if there is one */
+  uint64_t head;  /* the first word of the record, shifted to its position after the event */
+  uint64_t mask;  /* LR_QUICKEST: the bits that belong to the last value; at the enter 0 if there is no second value */
+  /* Of each value: the index in struct lr_registers, and the offset in the record. Unused elements of at have the end of the
+   * values. */
+  uint8_t slot[LR_MOST_QUICK], at[LR_MOST_QUICK];
 };
 enum { LR_QUICK = 1, LR_QUICKEST = 2 };
 
-/* A function whose values are taken. Or a call of a hook of -finstrument-functions: then rva is where that call returns to,
- * size is 1, and function is the RVA of the function that the hook must tell of. */
+/* A function whose values are taken; or a call of a hook of -finstrument-functions. For the latter, rva is the return
+ * address of that call, size is 1, and function is the RVA of the function that must be passed to the hook. */
 struct lr_valued {
   uint64_t rva;
   uint64_t size;
   uint64_t function;
   struct lr_program enter, leave;
-  /* For the entries of its calls (lr_frame_entry): LR_QUICK_LEAVE if the leave program is LR_QUICKEST, else LR_ONE_CALL; and the
-   * handle of this function, or LR_ONE_CALL if it has none. */
+  /* For the entries of its calls (lr_frame_entry): owner is LR_QUICK_LEAVE if the leave program is LR_QUICKEST, else
+   * LR_ONE_CALL. pc is the handle of this function, or LR_ONE_CALL if it has none. */
   uint32_t owner, pc;
-  /* Pointers that are kept at the enter for the leave: where they are, as lr_take.source. */
+  /* Pointers that are kept from the enter to the leave: their places, in the form of lr_take.source. */
   int32_t keep[LR_MOST_KEPT];
   uint32_t keeps;
 };
 
-/* What lr_level.inside is while the level is free, if values are all that keeps events from the hot path. Otherwise
- * LR_GENERAL, which no level is. */
+/* The value of lr_level.inside in a free level if only values keep events from the hot path. Otherwise LR_GENERAL,
+ * which no level has. */
 extern uintptr_t lr_quick_idle;
 /* 0: hooks need not keep registers. */
 extern uint32_t lr_taking;
 
 /* ---- plan.c ---- */
 
-/* A hash table from the addresses of hooks to functions, as far as they were asked for. It has open addressing, and its
- * index is the address itself: functions that lie side by side do so here. It is written under the modules' lock, the address last,
- * and read without a lock. It exists wherever lr_quick_idle is not LR_GENERAL. */
+/* A hash table from the addresses of hooks to functions, for those that were looked up. It uses open addressing, and
+ * the index is the address itself, so that neighbouring functions are neighbours in the table, too. It is written under
+ * the modules' lock, an entry's address last, and read without a lock. It exists whenever lr_quick_idle is not
+ * LR_GENERAL. */
 struct lr_valued_entry {
-  uintptr_t address;                /* 0: free. LR_NOT_QUICKEST besides where the function's enter program is not LR_QUICKEST */
-  const struct lr_valued *function; /* without steps: nothing is taken */
+  uintptr_t address;                /* 0: free. LR_NOT_QUICKEST is added if the enter program of the function is not LR_QUICKEST */
+  const struct lr_valued *function; /* if it has no steps, nothing is taken */
 };
 enum { LR_VALUED_ENTRIES = 1 << 20 };
 #if LR_HAVE_ALL_PLANS
-#define LR_NOT_QUICKEST ((uintptr_t)1 << 63) /* no address of a program has it */
+#define LR_NOT_QUICKEST ((uintptr_t)1 << 63) /* no address of a program has this bit */
 #else
 #define LR_NOT_QUICKEST ((uintptr_t)0)
 #endif
 extern struct lr_valued_entry *lr_valued_entries;
-/* What handles count from, in bytes: memory of the functions of the plan. */
+/* The address that handles are relative to, in bytes: the functions of the plan. */
 extern const char *lr_valued_base;
 LR_INLINE const struct lr_valued *lr_valued_by(uint32_t handle) {
   return (const struct lr_valued *)(const void *)lr_behind(&lr_valued_base, handle);
 }
 LR_INLINE uint32_t lr_valued_index(uintptr_t address) { return (uint32_t)(address >> 4) % LR_VALUED_ENTRIES; }
-/* The first place of the table for an address. An entry has 16 bytes where this is used, so that no shift is needed. */
+/* The first entry to examine for an address. Where this is used, an entry has 16 bytes, so no shift is needed. */
 LR_INLINE const struct lr_valued_entry *lr_valued_first(uintptr_t address) {
   typedef char fits[sizeof(struct lr_valued_entry) == 16 || sizeof(void *) < 8 ? 1 : -1];
   (void)sizeof(fits);
   return (const struct lr_valued_entry *)(const void *)lr_behind(&lr_valued_entries, (uint32_t)address & (LR_VALUED_ENTRIES - 1) * 16u);
 }
-/* Returns the function that a hook's address lies in if it is at the first place of the table; else NULL. */
+/* Returns the function that contains a hook's address if it is in the first entry for the address, else NULL. */
 LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
   const struct lr_valued_entry *const e = lr_valued_first(address);
   if (LR_UNLIKELY((lr_load(&e->address) & ~LR_NOT_QUICKEST) != address)) return NULL;
   const struct lr_valued *const f = e->function;
-  if (!f) __builtin_unreachable(); /* it was written before the address */
+  if (!f) __builtin_unreachable(); /* the function is written before the address */
   return f;
 }
-/* The same of functions whose enter program is LR_QUICKEST only. */
+/* The same for functions whose enter program is LR_QUICKEST. */
 LR_INLINE const struct lr_valued *lr_valued_quickest(uintptr_t address) {
   const struct lr_valued_entry *const e = lr_valued_first(address);
   if (LR_UNLIKELY(lr_differs(&e->address, address))) return NULL;
@@ -147,38 +152,40 @@ LR_INLINE const struct lr_valued *lr_valued_quickest(uintptr_t address) {
   if (!f) __builtin_unreachable();
   return f;
 }
-/* The same from wherever it is, in the plan if it was not asked for before. */
+/* The same from any entry, or from the plan if it was not looked up before. */
 const struct lr_valued *lr_valued_of(uintptr_t address);
-/* Finds what a hook of -finstrument-functions takes, by where its call returns to; NULL: nothing. */
+/* Finds what a call of a hook of -finstrument-functions takes, by the return address of the call. NULL: nothing. */
 const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t function);
 
 /* ---- values.c ---- */
 
-/* Writes a record of type, ARGUMENTS or RESULT, at p, and returns its end. There must be room for
- * program->most bytes. frame: where the call's return address lies. kept: of the call, may be NULL. Vector registers are left alone. */
+/* Writes a record of type ARGUMENTS or RESULT at p, and returns its end. There must be room for program->most bytes.
+ * frame: where the call's return address lies. kept: the pointers kept for the call, may be NULL. It does not change
+ * vector registers. */
 uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame,
                         const struct lr_kept *kept);
-/* Keeps the pointers that a function's leave needs, for the innermost call, if there is memory for them. */
+/* Keeps the pointers that the leave of the innermost call needs, if there is memory for them. */
 void lr_keep(struct lr_level *v, const struct lr_valued *f, const struct lr_registers *r, uintptr_t frame);
-/* The pointers that were kept for an open call; NULL: none were. */
+/* The pointers that were kept for an open call, or NULL if there are none. */
 LR_INLINE const struct lr_kept *lr_kept_of(const struct lr_level *v, const struct lr_frame_entry *call) {
   const struct lr_kept *const k = v->kept ? &v->kept[call - v->stack] : NULL;
   return k && k->time == call->time ? k : NULL;
 }
 enum { LR_RET = 0xc3 };
-/* 1 if the instruction at address returns from a function: before a tail call it does not. */
+/* 1 if the instruction at address returns from a function. At a tail call it does not. */
 LR_INLINE int lr_returns(uintptr_t address) {
   const uint8_t *const code = (const uint8_t *)address;
   /* ret, ret n; rep ret and bnd ret */
   return LR_LIKELY(code[0] == LR_RET) || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == LR_RET);
 }
 
-/* The next three write the values of a program that is as quick as their names say at p; the record's first word comes with the event.
- * They may write beyond the record's end, where there is room and nothing stands yet. */
+/* The next functions write at p the values of a program that is as quick as their names say; the first word of the
+ * record is written with the event. They may write beyond the end of the record, where there is room that is not used
+ * yet. */
 LR_INLINE void lr_take_quickest(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
   const uint64_t *const values = (const uint64_t *)r;
   lr_store64(p, values[program->slot[0]]);
-  lr_store64(p + program->at[1], values[program->slot[1]] & program->mask); /* a byte of padding gets its 0 from the mask */
+  lr_store64(p + program->at[1], values[program->slot[1]] & program->mask); /* the mask makes the padding byte 0 */
 }
 LR_INLINE void lr_take_quickest_result(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
   lr_store64(p, ((const uint64_t *)r)[program->slot[0]] & program->mask);
@@ -189,7 +196,7 @@ LR_INLINE void lr_take_one(uint8_t *const p, const struct lr_program *program, c
 LR_INLINE void lr_take_quick(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r, int leave) {
   typedef char fits[LR_RESERVE >= LR_ENTER_BYTES + 2 + 8 * (LR_MOST_QUICK + 1) ? 1 : -1];
   (void)sizeof(fits);
-  /* Eight bytes are written of each value; what is too much is overwritten by the next one. */
+  /* Eight bytes are written for each value; the next one overwrites those that are too many. */
   lr_take_one(p, program, r, 0);
   lr_take_one(p, program, r, 1);
   if (!leave) {

@@ -1,4 +1,4 @@
-// Package tracefile writes traces. Its [Writer] encodes events as the recorder in a program does.
+// Package tracefile writes traces with the encoding of the recorder.
 package tracefile
 
 import (
@@ -14,24 +14,22 @@ const (
 	Return = wire.Return
 )
 
-// A Writer writes a trace. Its methods are not safe for concurrent use. The
-// first error of the file is kept and returned by Close.
+// A Writer writes a trace. It is not safe for concurrent use. It keeps the first error of the file, which Close returns.
 type Writer struct {
 	// Header is written by Close, which fills in End.
 	Header wire.Header
 	// ChunkSize is the size of new chunks, in bytes.
 	ChunkSize uint32
-	// Ring is the number of latest chunks that each thread and level keeps. 0
-	// keeps all.
+	// Ring is how many of its latest chunks each thread and level keeps. 0 keeps all.
 	Ring int
-	// Full makes new threads write whole addresses.
+	// Full is the initial value of Thread.Full of new threads.
 	Full bool
 
 	f       io.WriterAt
 	end     int64
 	process *Thread
 	threads []*Thread
-	stacks  map[uint32]*callStack // without the threads' own
+	stacks  map[uint32]*callStack // without those of threads
 	err     error
 }
 
@@ -51,7 +49,7 @@ func (w *Writer) write(b []byte, at int64) {
 	}
 }
 
-// Record writes a process record. It pads the body.
+// Record writes a process record. It pads body.
 func (w *Writer) Record(typ wire.ProcessType, time uint64, body []byte) {
 	w.process.append(wire.AppendProcess(nil, typ, time, body), time)
 }
@@ -75,7 +73,7 @@ func (w *Writer) body(t wire.ProcessType, time uint64, body any) {
 	w.Record(t, time, wire.AppendBody(nil, body))
 }
 
-// Sync writes everything so far, in the state of a file whose program still runs: its chunks are open.
+// Sync writes everything so far in the state of a file whose program is still running: its chunks are open.
 func (w *Writer) Sync() error {
 	for _, t := range append(slices.Clone(w.threads), w.process) {
 		if len(t.buf) > 0 {
@@ -104,19 +102,20 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// A Thread is a stream of a trace: the events of a thread at one level.
+// A Thread is a stream of a trace: the events of a thread at one level. It is not safe for concurrent use, also not together
+// with other Threads of its Writer.
 type Thread struct {
 	w    *Writer
 	kind uint8
-	// Number, Level and ID are written into its chunks' headers.
+	// Number, Level and ID are fields of the headers of its chunks.
 	Number uint32
 	Level  uint8
 	ID     uint64
-	// Full makes all enters and leaves carry whole addresses.
+	// Full writes whole addresses in all enters and leaves.
 	Full bool
 	// NoStack leaves out the STACK at the beginning of chunks.
 	NoStack bool
-	// Lost is the number of lost events that the header of the next chunk tells.
+	// Lost is the number of lost events in the header of the next chunk.
 	Lost uint32
 
 	sequence uint32
@@ -128,8 +127,7 @@ type Thread struct {
 	bases    [8]uint64
 	set      [8]bool
 	next     int // the window to replace next
-	// on is the stack in effect, and own the thread's own. told has the stacks whose open calls
-	// the current chunk has told.
+	// on is the current stack, and own the thread's own. told has the stacks that the current chunk has listed.
 	on, own *callStack
 	told    map[*callStack]bool
 }
@@ -138,7 +136,7 @@ type Thread struct {
 type callStack struct {
 	number uint32
 	open   []call
-	in     *Thread // the thread in which it was in effect last
+	in     *Thread // the thread that used it last
 }
 
 type call struct {
@@ -154,7 +152,7 @@ func (w *Writer) Thread(number uint32, level uint8, id uint64) *Thread {
 	return t
 }
 
-// room begins a new chunk if the current one has no room for n bytes.
+// room begins a new chunk unless the current one has room for n bytes.
 func (t *Thread) room(n int, time uint64) {
 	if t.buf != nil && len(t.buf)+n <= int(t.chunk.Size) {
 		return
@@ -176,7 +174,7 @@ func (t *Thread) begin(size int, time uint64) {
 	t.set = [8]bool{}
 	t.at = t.w.end
 	if r := t.w.Ring; r > 0 && t.kind == wire.EventsChunk {
-		// The place of the oldest chunk is used again.
+		// The space of the oldest chunk is reused.
 		if len(t.places) == r {
 			t.at, t.places = t.places[0], t.places[1:]
 		}
@@ -198,7 +196,7 @@ func (t *Thread) begin(size int, time uint64) {
 	}
 }
 
-// tell writes a STACK of the stack in effect, with at most most calls.
+// tell writes a STACK of the current stack, with the innermost most calls.
 func (t *Thread) tell(most int) {
 	t.told[t.on] = true
 	if len(t.on.open) == 0 {
@@ -211,7 +209,7 @@ func (t *Thread) tell(most int) {
 	t.buf = wire.AppendStack(t.buf, wire.StackTimes, uint32(len(t.on.open)), calls, times)
 }
 
-// Switch puts a stack into effect for the following events. Stack 0 is the thread's own.
+// Switch makes a stack the current one for the following events. Stack 0 is the thread's own.
 func (t *Thread) Switch(time uint64, number uint32) {
 	s := t.own
 	if number != 0 {
@@ -248,8 +246,8 @@ func (t *Thread) flush(state uint32) {
 	t.buf = t.buf[:0]
 }
 
-// Flush writes all events so far to the file, in the state that it would have if the program were killed now. The next event
-// begins a new chunk.
+// Flush writes all events so far, in the state that the file would have if the program were killed now. The next event begins a
+// new chunk.
 func (t *Thread) Flush() {
 	if len(t.buf) > 0 {
 		t.flush(0)
@@ -265,11 +263,11 @@ func (t *Thread) append(b []byte, time uint64) {
 // Raw writes the bytes of a record unchanged.
 func (t *Thread) Raw(b []byte) { t.append(b, t.time) }
 
-// Reserve makes room in one chunk for the next event and n bytes of records behind it.
+// Reserve ensures that the next event and n bytes of records after it lie in one chunk.
 func (t *Thread) Reserve(n int, time uint64) { t.room(n+64, time) }
 
-// delta makes room for a record of n bytes. It returns the time since the last record. If that is more than most, it writes a
-// TIME record and returns the rest.
+// delta makes room for a record of n bytes. It returns the time since the last record. If that exceeds most, it writes a TIME
+// record and returns the rest.
 func (t *Thread) delta(n int, time, most uint64) uint64 {
 	t.room(n+12+10, time)
 	d := time - t.time
@@ -281,7 +279,7 @@ func (t *Thread) delta(n int, time, most uint64) uint64 {
 	return d & (1<<wire.TimeShift - 1)
 }
 
-// window returns the window of an address. If there is none, it sets one.
+// window returns the window of an address. It sets one if there is none.
 func (t *Thread) window(address uint64, kind int) int {
 	base := address&^(1<<wire.OffsetBits-1) | uint64(kind)
 	for i := range t.bases {
@@ -330,7 +328,7 @@ func (t *Thread) Annotation(time uint64, text string) {
 	t.buf = wire.AppendAnnotation(t.buf, d, text)
 }
 
-// Site writes the call site of the next enter, which comes at a time.
+// Site writes the call site of the next enter. time is the time of that enter.
 func (t *Thread) Site(time, address uint64) {
 	// The enter must lie in the same chunk.
 	t.room(64, time)

@@ -11,7 +11,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Dump reads a trace of size bytes from r and writes it as text. Comments tell of places that are not chunks.
+// Dump reads a trace of size bytes from r and writes it as text. Comments in the text tell which places are not chunks.
 func Dump(ctx context.Context, w io.Writer, r io.ReaderAt, size int64) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	head := make([]byte, min(size, wire.HeaderSize))
@@ -94,7 +94,8 @@ func processLength(b []byte) (length, head int) {
 	return int(n), wire.ProcessHead
 }
 
-// dumpRecords writes a line for each record. If loading the line would not give the same bytes, it writes the bytes in hex.
+// dumpRecords writes a line for each record. If loading that line would not give the same bytes, it writes the bytes in
+// hexadecimal.
 func dumpRecords(out *bufio.Writer, b []byte, length func([]byte) (int, int), dump func([]byte, int) string, kind string) {
 	for len(b) > 0 {
 		n, head := length(b)

@@ -17,8 +17,8 @@ var (
 	counters = [...]string{"i64", "u64", "f64"}
 )
 
-// dumpEvent returns the line of a record, as far as it understands it. Fields that
-// the record is too short for read as zero.
+// dumpEvent returns the line of a record, or "" if it does not know the record's type. Fields that the record is too short for
+// are read as zero.
 func dumpEvent(record []byte, head int) string {
 	le := binary.LittleEndian
 	first := le.Uint16(record)
@@ -123,15 +123,14 @@ func dumpEvent(record []byte, head int) string {
 // isWindow reports whether a word is "w0" to "w7".
 func isWindow(w string) bool { return len(w) == 2 && w[0] == 'w' && w[1] >= '0' && w[1] <= '7' }
 
-// An eventLoader makes an event record from a line. now is the time before the
-// record. When the record was made, it is the time behind it.
+// An eventLoader makes an event record from a line. now is the time before the record, and after it when the record was made.
 type eventLoader struct {
 	*line
 	b   []byte
 	now uint64
 }
 
-// loadEvent appends the record of a line. now is the time before it. loadEvent returns the time behind it.
+// loadEvent appends the record of a line. now is the time before the record; loadEvent returns the time after it.
 func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	e := &eventLoader{l, b, now}
 	switch name {
@@ -185,7 +184,8 @@ func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	return e.b, e.now
 }
 
-// delta reads a time. If it is more than most after the last record, delta writes a TIME record, and returns the rest.
+// delta reads a time, and returns the time since the last record. If that exceeds most, it writes a TIME record and returns the
+// rest.
 func (e *eventLoader) delta(most uint64) uint64 {
 	w := e.next("a time, + or @")
 	if e.err != nil {
@@ -309,7 +309,7 @@ func (e *eventLoader) counter() {
 	e.b = wire.AppendCounter(e.b, d, uint8(form), bits, name)
 }
 
-// values makes a record of values: its type with a code, by the plan, and of a place.
+// values makes a record of values in one of three forms: with a code, by the plan, or of a place.
 func (e *eventLoader) values(coded, byPlan, ofPlace wire.Type) {
 	code := e.next("a code, plan or a place")
 	var values []byte

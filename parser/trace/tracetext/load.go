@@ -14,7 +14,7 @@ const (
 	maxFile = 1 << 30
 )
 
-// Load makes a trace from text. Its errors name the line.
+// Load makes a trace from text. Its errors name the line, except an error of r and that of a text without any line.
 func Load(r io.Reader) ([]byte, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -35,7 +35,7 @@ func Load(r io.Reader) ([]byte, error) {
 	return a.end()
 }
 
-// An assembler puts a file together.
+// An assembler collects the parts of a file.
 type assembler struct {
 	header  wire.Header
 	begun   bool

@@ -11,7 +11,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// processKind returns the kind of process record for which ok returns true, or nil.
+// processKind returns the kind of process record for which ok returns true, or nil if there is none.
 func processKind(ok func(wire.ProcessKind) bool) *wire.ProcessKind {
 	if i := slices.IndexFunc(wire.ProcessKinds, ok); i >= 0 {
 		return &wire.ProcessKinds[i]
@@ -24,8 +24,7 @@ func isProcess(name string) bool {
 	return name == "record" || processKind(func(k wire.ProcessKind) bool { return k.Name == name }) != nil
 }
 
-// dumpProcess returns the line of a record, of which b is all bytes. The line has
-// what dumpProcess understands; the caller must check whether that is everything.
+// dumpProcess returns the line of the record with the bytes b. The line may not contain everything; the caller must check that.
 func dumpProcess(b []byte) string {
 	info, b := wire.ParseProcess(b), b[wire.ProcessHead:]
 	var s strings.Builder
@@ -65,7 +64,7 @@ func dumpProcess(b []byte) string {
 	return s.String()
 }
 
-// loadProcess appends the record of a line.
+// loadProcess appends the record of a line, and returns its time. now is the time of the record before.
 func loadProcess(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	time := now
 	if len(l.plain) > 0 && strings.HasPrefix(l.plain[0], "@") {

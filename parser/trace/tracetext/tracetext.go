@@ -1,7 +1,7 @@
 // Package tracetext writes a trace as text, and makes a trace from such text. It
-// serves to look at what a recorder wrote, and to write tests by hand.
+// is for examining what a recorder wrote, and for writing tests by hand.
 //
-// The text has everything in the used part of a file: if a recorder wrote the
+// The text contains the whole used part of a file: if a recorder wrote the
 // trace, Load makes the same bytes from the text that Dump wrote, except behind
 // the records of a chunk. A line is the file, a chunk or a record:
 //
@@ -15,8 +15,8 @@
 //	leave +7
 //	enter @2000 entry 0x400020
 //
-// A field that is left out has a value that makes a valid file. Times are in
-// units; + means since the last record, and @ an absolute time. A comment begins
+// A missing field gets a value that makes the file valid. Times are in
+// units: + is relative to the last record, and @ is absolute. A comment begins
 // with #. docs/formats.md explains the rest.
 package tracetext
 
@@ -56,7 +56,7 @@ func words(line string) ([]string, error) {
 	}
 }
 
-// A line has the words of a line behind its name. They are taken one by one.
+// A line has the words of a line after its name. They are taken one by one.
 type line struct {
 	plain  []string
 	fields map[string]string
@@ -81,7 +81,7 @@ func (l *line) fail(format string, args ...any) {
 	}
 }
 
-// next takes the next word without a name.
+// next takes the next word that has no name. what is what the word should be, for errors.
 func (l *line) next(what string) string {
 	if len(l.plain) == 0 {
 		l.fail("%s is missing", what)
@@ -133,7 +133,7 @@ func (l *line) bytes(word, what string) []byte {
 	return b
 }
 
-// field takes the number with a name. If there is none, it returns otherwise.
+// field takes the number with a name. It returns otherwise if there is none.
 func (l *line) field(name string, bits int, otherwise uint64) uint64 {
 	w, ok := l.fields[name]
 	if !ok {
@@ -143,7 +143,7 @@ func (l *line) field(name string, bits int, otherwise uint64) uint64 {
 	return l.number(w, name, bits)
 }
 
-// end checks that all words were taken.
+// end reports an error if words are left.
 func (l *line) end() error {
 	if l.err == nil && len(l.plain) > 0 {
 		l.fail("%q is too much", l.plain[0])

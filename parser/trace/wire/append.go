@@ -85,9 +85,8 @@ func AppendSiteWindowed(b []byte, windowed uint32) []byte {
 	return le.AppendUint32(first(b, Site, 3), windowed)
 }
 
-// AppendStack appends a STACK of calls, the innermost last. Each is made by [Call],
-// or is 0 if it is not known. If flags has [StackTimes], times has the times of
-// their enters.
+// AppendStack appends a STACK of calls, innermost last. Each call is the result of [Call], or 0 if it is not known. If flags
+// has [StackTimes], times has the times of their enters.
 func AppendStack(b []byte, flags uint16, depth uint32, calls, times []uint64) []byte {
 	info := StackInfo{flags, depth, uint32(len(calls))}
 	b = head(b, Stack, StackHead+int(info.Size()))
@@ -143,7 +142,7 @@ func AppendPlaceValues(b []byte, t Type, place uint32, values []byte) []byte {
 // AppendLost appends the number of events that were lost here.
 func AppendLost(b []byte, events uint32) []byte { return le.AppendUint32(first(b, Lost, 3), events) }
 
-// AppendSwitch appends a SWITCH: the events behind it belong to a stack.
+// AppendSwitch appends a SWITCH: the events after it belong to a stack.
 func AppendSwitch(b []byte, delta uint64, stack uint32) []byte {
 	return le.AppendUint32(le.AppendUint16(first(b, Switch, 4), uint16(delta)), stack)
 }

@@ -16,7 +16,7 @@ const (
 	// HeaderUsed bytes have a meaning.
 	HeaderSize = 4096
 	HeaderUsed = 96
-	// headerSummed and chunkSummed are the numbers of bytes that the checksums cover.
+	// headerSummed and chunkSummed are how many bytes the checksums cover.
 	headerSummed = 80
 	chunkSummed  = 40
 	// ChunkHeaderSize is the size of a chunk header in bytes.
@@ -46,7 +46,8 @@ const (
 	StateFailed
 )
 
-// States of a chunk. In an open one events may still be added; a closed one is complete, and another chunk of its stream follows.
+// States of a chunk. Events may still be added to an open chunk. A closed one is complete, and is followed by another chunk of
+// its stream.
 const (
 	ChunkOpen   = 0
 	ChunkClosed = 1

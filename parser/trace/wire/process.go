@@ -39,10 +39,9 @@ type VA uint64
 // A Count is the number of strings in the last field of a record.
 type Count uint32
 
-// The bodies of process records. Their fields lie in the file in the order of
-// the declaration. A number takes its width. A string or bytes are a length of 32
-// bits and the content. The strings of the last field follow each other. Fields
-// named _ are reserved. The tag is the field's name in the text form.
+// The bodies of process records. The fields have the order of the declaration in the file. A number takes its width. A string
+// or bytes are a length of 32 bits and the content. The strings of the last field follow each other. Fields named _ are
+// reserved. The tag is the field's name in the text form.
 type (
 	// A Process describes the process and the recorder.
 	Process struct {
@@ -59,7 +58,7 @@ type (
 
 	// A Clock gives the time of other clocks at the time of the record.
 	Clock struct {
-		NS          uint64 `text:"ns"`          // monotonic
+		NS          uint64 `text:"ns"`          // of the monotonic clock
 		Wall        int64  `text:"wall"`        // ns since 1970, UTC
 		Ahead       int32  `text:"ahead"`       // seconds that local time is ahead of UTC
 		Uncertainty uint32 `text:"uncertainty"` // ns
@@ -71,7 +70,7 @@ type (
 		Flags     uint32 `text:"flags"`
 		Base      VA     `text:"base"`
 		Size      VA     `text:"size"`      // bytes
-		Bias      VA     `text:"bias"`      // is added to the file's addresses
+		Bias      VA     `text:"bias"`      // memory addresses minus those in the file
 		Timestamp uint32 `text:"timestamp"` // of a PE image
 		ImageSize uint32 `text:"image"`     // of a PE image, bytes
 		FileSize  uint64 `text:"filesize"`  // bytes
@@ -175,7 +174,7 @@ type (
 		Memory    []byte `text:"memory"` // see [ParseMemory]
 	}
 
-	// An End says that the recording has ended regularly.
+	// An End says that the recording ended as intended.
 	End struct{}
 
 	// An Exit says how the process ended. The process that waited for it has written the record.
@@ -205,7 +204,7 @@ const (
 	CrashParameter = 6
 )
 
-// Flags of a crash.
+// Values of [Crash.Flags], which can be combined.
 const (
 	CrashAddressKnown = 1  // Address is the address that the instruction accessed
 	CrashInRecorder   = 2  // the recorder's own code was interrupted
@@ -214,7 +213,7 @@ const (
 	CrashReturnIP     = 16 // the instruction pointer is behind the instruction that crashed
 )
 
-// How an instruction accessed [Crash].Address.
+// Values of [Crash.Access].
 const (
 	CrashRead    = 1
 	CrashWrite   = 2
@@ -300,10 +299,9 @@ func AppendProcess(b []byte, t ProcessType, time uint64, body []byte) []byte {
 // ErrShort says that a body ends before its last field does.
 var ErrShort = message.New("it ends too early")
 
-// ParseBody reads the body of a process record into the struct of this package
-// that v points to. It ignores bytes behind the last field. If the body ends too
-// early, fields that are missing or incomplete are zero, and the error is
-// [ErrShort].
+// ParseBody reads the body of a process record into the struct of this package that v points to. Byte slices in the struct
+// share the bytes of b. It ignores bytes after the last field. If the body ends too early, missing and incomplete fields are
+// zero, and the error is [ErrShort].
 func ParseBody(b []byte, v any) error {
 	r := bodyReader{b: b}
 	s := reflect.ValueOf(v).Elem()

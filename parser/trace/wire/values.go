@@ -29,8 +29,8 @@ type CallValues struct {
 	Values []byte // a part of the record
 }
 
-// ParseValues decodes a record of values from its first word and its body. It is not ok if the record has another type or is
-// too short.
+// ParseValues decodes a record of values from its first word and its body, whose bytes v shares. ok is false if the record has
+// another type or is too short.
 func ParseValues(first uint16, body []byte) (v CallValues, ok bool) {
 	t := TypeOf(first)
 	v = CallValues{Kind: ByPlan, Result: t == Result || t == PlanResult || t == PlaceResult, Values: body}
@@ -84,7 +84,7 @@ func ParsePlan(b []byte) (p Plan, err error) {
 	return p, nil
 }
 
-// A Place is a statement in the program's source that gives values.
+// A Place is a statement in the program's source that gives values to the recorder.
 type Place struct {
 	Number, Line            uint32
 	Function, Source, Names string

@@ -35,28 +35,27 @@ const (
 	Arguments     Type = 12
 	Result        Type = 13
 	Lost          Type = 14
-	// PlanArguments and PlanResult are Arguments and Result of the kind ByPlan. They do not have the kind in them.
+	// PlanArguments and PlanResult are Arguments and Result of the kind ByPlan, without the field for the kind.
 	PlanArguments Type = 15
 	PlanResult    Type = 16
 
-	// MustKnow is the first of the types that a reader must not skip if it does not
-	// know them.
+	// MustKnow is the first type of records that a reader must not skip if it does not know them.
 	MustKnow Type = 48
 
 	Switch Type = 48
 	Left   Type = 49
-	// PlaceArguments and PlaceResult are Arguments and Result of the kind Given. The number of their place is in the first
-	// word; two bits of it are added to the type there, and TypeOf takes them off.
+	// PlaceArguments and PlaceResult are Arguments and Result of the kind Given. The first word has the number of the place;
+	// two bits of it are added to the type, and TypeOf removes them.
 	PlaceArguments Type = 56
 	PlaceResult    Type = 60
-	// MostShortPlace is the greatest number of a place that fits in there.
+	// MostShortPlace is the largest number of a place that fits into the first word.
 	MostShortPlace = 63
 )
 
 // Kinds of addresses.
 const (
 	Entry  = 0 // the first byte of a function
-	Return = 1 // where a call returns to
+	Return = 1 // a return address
 )
 
 // Flags of a STACK.
@@ -66,7 +65,7 @@ const (
 )
 
 const (
-	// TimeShift is the number of bits by which the number in a TIME record is shifted to the left.
+	// TimeShift is how many bits the number in a TIME record is shifted to the left to give units.
 	TimeShift = 15
 	// OffsetBits is the width of an offset in a window. Windows is the number of
 	// windows that a chunk has at a time.
@@ -105,8 +104,8 @@ func TypeOf(first uint16) Type {
 	return t
 }
 
-// Words returns the length of a record in 16-bit words from its first word, and 0 if 32 bits behind that word have the length in
-// bytes. The record must be neither short nor padding.
+// Words returns the length of a record in 16-bit words from its first word. It returns 0 if the 32 bits after that word have
+// the length in bytes. The record must be neither short nor padding.
 func Words(first uint16) int {
 	if TypeOf(first) >= PlaceArguments {
 		return int(first >> 8 & 15)
@@ -145,8 +144,8 @@ func Windowed(v uint32) (window int, offset uint64) {
 // U48 reads a number of six bytes. b must have at least eight.
 func U48(b []byte) uint64 { return le.Uint64(b) & (1<<48 - 1) }
 
-// Length returns the length in bytes of the record at the beginning of b, and the length of its head. It returns 0 if the record
-// ends behind b, or if its length is impossible. All padding up to the next record counts as one record.
+// Length returns the length in bytes of the record at the beginning of b, and the length of its head. It returns 0 if b does
+// not have the whole record, or if the length is impossible. All padding up to the next record counts as one record.
 func Length(b []byte) (length, head int) {
 	if len(b) < 2 {
 		return 0, 0
@@ -179,7 +178,7 @@ func Length(b []byte) (length, head int) {
 	return length, head
 }
 
-// LeastLength returns the least length in bytes of a record of a type. head is the length of its head.
+// LeastLength returns the smallest length in bytes of a record of a type. head is the length of its head in bytes.
 func LeastLength(t Type, head int) int {
 	switch t {
 	case Stack:
@@ -196,7 +195,7 @@ func LeastLength(t Type, head int) int {
 	return head
 }
 
-// TimeUnits returns the number in a TIME record of a length in bytes. The caller must shift it by [TimeShift]. ok is false if the
+// TimeUnits returns the number in a TIME record of length bytes. The caller must shift it by [TimeShift]. ok is false if the
 // length is impossible. body must have at least eight bytes.
 func TimeUnits(body []byte, length int64) (v uint64, ok bool) {
 	switch length {
