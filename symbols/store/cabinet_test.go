@@ -9,11 +9,16 @@ import (
 	"testing"
 
 	"logparser/symbols"
+	"logparser/symbols/pdb/cab/cabtest"
 )
 
-// cabinet makes a cabinet of one file with a tool that packs as symbol stores
-// do.
-func cabinet(t *testing.T, member string, data []byte) []byte {
+// cabinet makes a cabinet of one file as symbol stores have them.
+func cabinet(member string, data []byte) []byte {
+	return cabtest.Build(cabtest.MSZIP, cabtest.Zip(data), member, 0, len(data), false)
+}
+
+// cabinetOfTool makes one with a tool of somebody else.
+func cabinetOfTool(t *testing.T, member string, data []byte) []byte {
 	t.Helper()
 	tool, err := exec.LookPath("gcab")
 	if err != nil {
@@ -73,7 +78,7 @@ func TestServerTrees(t *testing.T) {
 				write(t, tree, name, data)
 			}
 			if tt.pack != "" {
-				write(t, tree, tt.pack, cabinet(t, "logtest.pdb", pdb))
+				write(t, tree, tt.pack, cabinet("logtest.pdb", pdb))
 			}
 			plant(t, user, tt.local...)
 			server := httptest.NewServer(http.FileServer(http.Dir(tree)))
@@ -116,16 +121,23 @@ func TestServerTrees(t *testing.T) {
 
 // TestLocalCabinets finds cabinets in stores of the user's.
 func TestLocalCabinets(t *testing.T) {
-	packed := cabinet(t, "logtest.pdb", read(t, clang+"logtest.pdb"))
-	mod := recorded(t, clang, "logtest.exe")
-	for _, prefix := range []string{"", "lo/"} {
-		dir := t.TempDir()
-		if prefix != "" {
-			plant(t, dir, "index2.txt:")
-		}
-		write(t, dir, prefix+"logtest.pdb/"+clangKey+"/logtest.pd_", packed)
-		if b, file, attempts := find(t, dir, mod, dir); b.Status != symbols.Matched || file != "$/"+prefix+"logtest.pdb/"+clangKey+"/logtest.pd_" {
-			t.Errorf("%q: %s, %s\n%s", prefix, b.Status, file, strings.Join(attempts, "\n"))
-		}
+	for name, pack := range map[string]func(*testing.T, string, []byte) []byte{
+		"ours":        func(_ *testing.T, member string, data []byte) []byte { return cabinet(member, data) },
+		"of the tool": cabinetOfTool,
+	} {
+		t.Run(name, func(t *testing.T) {
+			packed := pack(t, "logtest.pdb", read(t, clang+"logtest.pdb"))
+			mod := recorded(t, clang, "logtest.exe")
+			for _, prefix := range []string{"", "lo/"} {
+				dir := t.TempDir()
+				if prefix != "" {
+					plant(t, dir, "index2.txt:")
+				}
+				write(t, dir, prefix+"logtest.pdb/"+clangKey+"/logtest.pd_", packed)
+				if b, file, attempts := find(t, dir, mod, dir); b.Status != symbols.Matched || file != "$/"+prefix+"logtest.pdb/"+clangKey+"/logtest.pd_" {
+					t.Errorf("%q: %s, %s\n%s", prefix, b.Status, file, strings.Join(attempts, "\n"))
+				}
+			}
+		})
 	}
 }

@@ -24,6 +24,8 @@ func TestCandidates(t *testing.T) {
 	exe := recorded(t, clang, "logtest.exe")
 	unrecorded := *exe
 	unrecorded.Identity, unrecorded.Size = modules.Identity{}, 0
+	sized := unrecorded
+	sized.Size = 0x1000
 	byStamp := *exe
 	byStamp.Identity, byStamp.Size = modules.Identity{Timestamp: 1, ImageSize: 0x1000}, 0x1000
 	dll := recorded(t, clang, "logtest_shapes.dll")
@@ -48,6 +50,12 @@ func TestCandidates(t *testing.T) {
 			symbols.Mismatched, "$/logtest.exe", true, "each marked"},
 		{"an image of another build without names, asked for", exe, []string{"logtest.exe=" + clangCL + "logtest.exe"}, true,
 			symbols.Mismatched, "$/logtest.exe", true, "each marked"},
+		{"an image of another size", &sized, []string{"logtest.exe=" + clang + "logtest.exe"}, false,
+			symbols.Mismatched, "$/logtest.exe", false, "bytes in memory, recorded are 0x1000"},
+		{"a text", exe, []string{"logtest.exe:text"}, false,
+			symbols.NotFound, "", false, "no symbol file and no image was found"},
+		{"a map of an image of another base", exe, []string{"logtest.exe=" + clang + "logtest.exe", "logtest.map:" + strings.NewReplacer("6b018f19", "0", "00007ff6a", "000000014").Replace(linkerMap)}, false,
+			symbols.Mismatched, "$/logtest.map", false, "it is linked for base 0x140000000, recorded is an image, $/logtest.exe, of base 0x7ff6a0000000"},
 		{"the starts of functions alone", exe, []string{"logtest.exe=" + clang + "logtest.exe"}, false,
 			symbols.StartsOnly, "$/logtest.exe", true, "its identity"},
 		{"a debug file without names", exe, []string{"logtest.debug=" + clang + "logtest.exe"}, false,
@@ -105,7 +113,8 @@ func TestDebugFileOfOtherImage(t *testing.T) {
 // TestImageBesideSymbols finds the image of a module with its symbols: for crashes with what it contains, for texts with its headers.
 func TestImageBesideSymbols(t *testing.T) {
 	mod := recorded(t, linux, "logtest")
-	kept, rva, function := keptSymbols(t, mod)
+	encoded, rva, function := encodedSymbols(t, mod)
+	kept := keptSymbols(t, encoded, mod, 0)
 	other := *mod
 	other.Identity.BuildID = "another build of it "
 	unrecorded := *mod
@@ -211,7 +220,8 @@ func keptRules(t *testing.T, mod *modules.Module, path string) (c *attached.Cont
 func TestKeptUnwindRules(t *testing.T) {
 	mod := recorded(t, linux, "logtest")
 	rules, start := keptRules(t, mod, linux+"logtest")
-	names, _, _ := keptSymbols(t, mod)
+	encoded, _, _ := encodedSymbols(t, mod)
+	names := keptSymbols(t, encoded, mod, 0)
 	moved, renamed, other := *mod, *mod, *mod
 	moved.Path = "/elsewhere/logtest"
 	renamed.Path = "/opt/another"

@@ -186,7 +186,7 @@ func TestPathRule(t *testing.T) {
 		{"names in a cabinet", []string{"store"}, 11, func(t *testing.T, f *Finder, dir, hostile string) {
 			packed := filepath.Join(filepath.Dir(dir), "packed")
 			if !isRegular(packed) {
-				write(t, filepath.Dir(packed), "packed", cabinet(t, "logtest.pdb", read(t, clang+"logtest.pdb")))
+				write(t, filepath.Dir(packed), "packed", cabinet("logtest.pdb", read(t, clang+"logtest.pdb")))
 			}
 			write(t, dir, "store/logtest.pdb/"+clangKey+"/logtest.pd_", named(t, packed, "logtest.pdb", hostile, ""))
 			asked() // the test's own

@@ -192,51 +192,6 @@ func TestTwoTierCache(t *testing.T) {
 	}
 }
 
-func TestMiss(t *testing.T) {
-	server := serve(t, http.NotFound)
-	dir := t.TempDir()
-	mod := recorded(t, clang, "logtest.exe")
-	ask := func() symbols.Binding {
-		b, _, _ := run(t, dir, networked(dir, server.URL), mod)
-		if b.Status != symbols.NotFound {
-			t.Fatalf("%s\n%s", b.Status, outcomes(b))
-		}
-		return b
-	}
-	if b := ask(); !strings.Contains(outcomes(b), clangKey+"/logtest.pdb: not there") {
-		t.Errorf("the miss is not told of:\n%s", outcomes(b))
-	}
-	first := len(server.requests())
-	if first == 0 || len(kept(t, dir)) > 0 {
-		t.Fatalf("%d requests, kept %q", first, kept(t, dir))
-	}
-	if b := ask(); len(server.requests()) != first || !strings.Contains(outcomes(b), "not asked: not there before") {
-		t.Errorf("asked again: %d requests, %d before\n%s", len(server.requests()), first, outcomes(b))
-	}
-	misses, err := filepath.Glob(filepath.Join(dir, missFolder, "*"))
-	if err != nil || len(misses) != first+server.tiers || server.tiers != 1 {
-		t.Fatalf("%d misses are remembered, want %d and %d that there are no two tiers", len(misses), first, server.tiers)
-	}
-	old := time.Now().Add(-missLifetime - time.Minute)
-	for _, m := range misses {
-		if err := os.Chtimes(m, old, old); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if ask(); len(server.requests()) != 2*first {
-		t.Errorf("a day later: %d requests, want %d", len(server.requests()), 2*first)
-	}
-	if b := ask(); !strings.Contains(outcomes(b), "asked again in 24h0m, or when "+filepath.Join(dir, missFolder)+" is deleted") {
-		t.Errorf("how to ask again is not told:\n%s", outcomes(b))
-	}
-	if err := ForgetMisses([]string{server.URL}, dir); err != nil {
-		t.Fatal(err)
-	}
-	if ask(); len(server.requests()) != 3*first {
-		t.Errorf("after the misses are forgotten: %d requests, want %d", len(server.requests()), 3*first)
-	}
-}
-
 // TestBadServers holds what a server does wrong: no names, nothing kept.
 func TestBadServers(t *testing.T) {
 	data := read(t, clang+"logtest.pdb")

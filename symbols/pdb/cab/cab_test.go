@@ -12,56 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/symbols/pdb/cab/cabtest"
 	"logparser/symbols/symtest"
 )
-
-// block is a block of a cabinet as it is stored.
-type block struct {
-	packed []byte
-	size   int
-}
-
-// build makes a cabinet of one folder with one file, with reserved bytes
-// everywhere if reserve is set.
-func build(kind uint16, blocks []block, name string, offset, size int, reserve bool) []byte {
-	le := binary.LittleEndian
-	flags, extra := uint16(0), 0
-	if reserve {
-		flags, extra = hasReserve, 3
-	}
-	var b []byte
-	b = append(b, Magic...)
-	b = append(b, make([]byte, 22)...)
-	b = le.AppendUint16(b, 1)
-	b = le.AppendUint16(b, 1)
-	b = le.AppendUint16(b, flags)
-	b = append(b, make([]byte, 4)...)
-	if reserve {
-		b = le.AppendUint16(b, 5)
-		b = append(b, 3, 3)
-		b = append(b, "12345"...)
-	}
-	folder := len(b)
-	b = append(b, make([]byte, folderSize+extra)...)
-	le.PutUint16(b[folder+4:], uint16(len(blocks)))
-	le.PutUint16(b[folder+6:], kind)
-	le.PutUint32(b[16:], uint32(len(b)))
-	b = le.AppendUint32(b, uint32(size))
-	b = le.AppendUint32(b, uint32(offset))
-	b = append(b, make([]byte, 8)...)
-	b = append(b, name...)
-	b = append(b, 0)
-	le.PutUint32(b[folder:], uint32(len(b)))
-	for _, k := range blocks {
-		b = le.AppendUint32(b, 0)
-		b = le.AppendUint16(b, uint16(len(k.packed)))
-		b = le.AppendUint16(b, uint16(k.size))
-		b = append(b, make([]byte, extra)...)
-		b = append(b, k.packed...)
-	}
-	le.PutUint32(b[8:], uint32(len(b)))
-	return b
-}
 
 // extract opens a cabinet and takes out its file.
 func extract(b []byte) (string, []byte, error) {
@@ -84,27 +37,17 @@ func text(r *rand.Rand, n int) []byte {
 	return b[:n]
 }
 
-func frames(content []byte, pack func([]byte) []byte) []block {
-	var blocks []block
-	for len(content) > 0 {
-		n := min(len(content), frame)
-		blocks = append(blocks, block{pack(content[:n]), n})
-		content = content[n:]
-	}
-	return blocks
-}
-
 func TestStored(t *testing.T) {
 	content := text(rand.New(rand.NewPCG(1, 1)), 100_000)
-	blocks := frames(content, func(b []byte) []byte { return b })
+	blocks := cabtest.Frames(content, func(b []byte) []byte { return b })
 	for _, reserve := range []bool{false, true} {
-		name, got, err := extract(build(kindStored, blocks, "a.pdb", 0, len(content), reserve))
+		name, got, err := extract(cabtest.Build(kindStored, blocks, "a.pdb", 0, len(content), reserve))
 		if err != nil || name != "a.pdb" || !bytes.Equal(got, content) {
 			t.Errorf("%q, %d bytes, %v", name, len(got), err)
 		}
 	}
 	// A file in the middle of the folder.
-	_, got, err := extract(build(kindStored, blocks, "a.pdb", 40_000, 50_000, false))
+	_, got, err := extract(cabtest.Build(kindStored, blocks, "a.pdb", 40_000, 50_000, false))
 	if err != nil || !bytes.Equal(got, content[40_000:90_000]) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -112,19 +55,8 @@ func TestStored(t *testing.T) {
 
 func TestMSZIP(t *testing.T) {
 	content := text(rand.New(rand.NewPCG(2, 2)), 150_000)
-	var before []byte
-	blocks := frames(content, func(b []byte) []byte {
-		out := bytes.NewBufferString("CK")
-		w, err := flate.NewWriterDict(out, 6, before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Write(b)
-		w.Close()
-		before = b
-		return out.Bytes()
-	})
-	_, got, err := extract(build(kindMSZIP, blocks, "a.pdb", 0, len(content), false))
+	blocks := cabtest.Zip(content)
+	_, got, err := extract(cabtest.Build(kindMSZIP, blocks, "a.pdb", 0, len(content), false))
 	if err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -134,7 +66,7 @@ func TestMSZIP(t *testing.T) {
 // for.
 type lzxWriter struct {
 	r      *rand.Rand
-	blocks []block
+	blocks []cabtest.Block
 	frame  []byte // compressed, of the frame that is written
 	word   uint32
 	n      uint
@@ -170,7 +102,7 @@ func (w *lzxWriter) room() int { return frame - (len(w.content) - w.start) }
 
 func (w *lzxWriter) endFrame() {
 	w.align()
-	w.blocks = append(w.blocks, block{w.frame, len(w.content) - w.start})
+	w.blocks = append(w.blocks, cabtest.Block{Packed: w.frame, Size: len(w.content) - w.start})
 	w.frame, w.start = nil, len(w.content)
 }
 
@@ -335,7 +267,7 @@ func (w *lzxWriter) uncompressed(b []byte) {
 
 // lzxSample returns the blocks of a stream with blocks of every kind and their
 // content.
-func lzxSample(seed uint64, jumps uint32) ([]block, []byte) {
+func lzxSample(seed uint64, jumps uint32) ([]cabtest.Block, []byte) {
 	w := &lzxWriter{r: rand.New(rand.NewPCG(seed, 3)), recent: [3]int{1, 1, 1}}
 	if jumps > 0 {
 		w.bits(1, 1)
@@ -358,7 +290,7 @@ func lzxSample(seed uint64, jumps uint32) ([]block, []byte) {
 func TestLZX(t *testing.T) {
 	for seed := range uint64(20) {
 		blocks, content := lzxSample(seed, 0)
-		_, got, err := extract(build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), seed%2 == 0))
+		_, got, err := extract(cabtest.Build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), seed%2 == 0))
 		if err != nil || !bytes.Equal(got, content) {
 			at := 0
 			for at < min(len(got), len(content)) && got[at] == content[at] {
@@ -373,7 +305,7 @@ func TestLZX(t *testing.T) {
 func TestCalls(t *testing.T) {
 	const size = 5000
 	blocks, content := lzxSample(5, size)
-	_, got, err := extract(build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), false))
+	_, got, err := extract(cabtest.Build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +342,7 @@ func TestCalls(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	content := []byte("content of the file")
-	good := build(kindStored, []block{{content, len(content)}}, "a.pdb", 0, len(content), false)
+	good := cabtest.Build(kindStored, []cabtest.Block{{Packed: content, Size: len(content)}}, "a.pdb", 0, len(content), false)
 	set := func(off int, v uint16) []byte {
 		b := bytes.Clone(good)
 		binary.LittleEndian.PutUint16(b[off:], v)
@@ -458,11 +390,11 @@ func TestRefused(t *testing.T) {
 // TestHostile damages cabinets of each kind.
 func TestHostile(t *testing.T) {
 	blocks, content := lzxSample(1, 100)
-	stored := frames(content[:40_000], func(b []byte) []byte { return b })
+	stored := cabtest.Frames(content[:40_000], func(b []byte) []byte { return b })
 	for name, file := range map[string][]byte{
-		"LZX":    build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), true),
-		"stored": build(kindStored, stored, "a.pdb", 10, 30_000, false),
-		"MSZIP":  build(kindMSZIP, zeros(3), "a.pdb", 0, 3*frame, false),
+		"LZX":    cabtest.Build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), true),
+		"stored": cabtest.Build(kindStored, stored, "a.pdb", 10, 30_000, false),
+		"MSZIP":  cabtest.Build(kindMSZIP, zeros(3), "a.pdb", 0, 3*frame, false),
 	} {
 		symtest.Hostile(t, name, file, symtest.Rounds(200), func(data []byte) {
 			if f, err := Open(bytes.NewReader(data), int64(len(data))); err == nil {
@@ -474,19 +406,19 @@ func TestHostile(t *testing.T) {
 
 // zeros returns blocks of nothing but zeros, which MSZIP makes as small as
 // anything can be made.
-func zeros(n int) []block {
+func zeros(n int) []cabtest.Block {
 	out := bytes.NewBufferString("CK")
 	w, _ := flate.NewWriter(out, flate.BestCompression)
 	w.Write(make([]byte, frame))
 	w.Close()
-	return slices.Repeat([]block{{out.Bytes(), frame}}, n)
+	return slices.Repeat([]cabtest.Block{{Packed: out.Bytes(), Size: frame}}, n)
 }
 
 // TestBomb takes out a file that is hundreds of times as large as its cabinet:
 // no more than some blocks of it are in memory at a time.
 func TestBomb(t *testing.T) {
 	const blocks = 8000
-	file := build(kindMSZIP, zeros(blocks), "a.pdb", 0, blocks*frame, false)
+	file := cabtest.Build(kindMSZIP, zeros(blocks), "a.pdb", 0, blocks*frame, false)
 	f, err := Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
@@ -505,8 +437,8 @@ func TestBomb(t *testing.T) {
 
 func FuzzExtract(f *testing.F) {
 	blocks, content := lzxSample(1, 100)
-	f.Add(build(kindLZX|15<<8, blocks[:1], "a.pdb", 0, frame, true))
-	f.Add(build(kindStored, []block{{content[:100], 100}}, "a.pdb", 10, 50, false))
+	f.Add(cabtest.Build(kindLZX|15<<8, blocks[:1], "a.pdb", 0, frame, true))
+	f.Add(cabtest.Build(kindStored, []cabtest.Block{{Packed: content[:100], Size: 100}}, "a.pdb", 10, 50, false))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, got, err := extract(b)
 		if len(got) > len(b)*4096 {
@@ -517,7 +449,7 @@ func FuzzExtract(f *testing.F) {
 
 func BenchmarkLZX(b *testing.B) {
 	blocks, content := lzxSample(1, 0)
-	file := build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), false)
+	file := cabtest.Build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), false)
 	b.SetBytes(int64(len(content)))
 	for b.Loop() {
 		if _, _, err := extract(file); err != nil {
