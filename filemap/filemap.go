@@ -124,6 +124,14 @@ func (m *Mapping) String(off, end int64) (s string, ok bool, err error) {
 	return string(b[:n]), true, nil
 }
 
+// UseOnce is Use for bytes that will not be needed again soon: their pages leave the process.
+func (m *Mapping) UseOnce(off, end int64, look func(b []byte)) error {
+	return m.Use(off, end, func(b []byte) {
+		defer release(b)
+		look(b)
+	})
+}
+
 // Use calls look with the bytes [off, end). It must not keep them.
 func (m *Mapping) Use(off, end int64, look func(b []byte)) (err error) {
 	if m == nil {

@@ -20,16 +20,31 @@ func (t *Table) LookupAll(ctx context.Context, rvas []uint64, found func(i int, 
 		return func(g int) {
 			l := t.lookup()
 			defer t.done(l)
-			l.many = len(groups[g]) >= few
-			for n, q := range groups[g] {
-				if n%1024 == 1023 && ctx.Err() != nil {
-					return
-				}
-				sym, err := l.symbol(q.rva)
-				found(q.i, sym, err)
-			}
+			l.group(ctx, groups[g], found)
 		}
 	})
+}
+
+// group looks up the addresses of one unit, whose entries are looked at in the mapped file where there are enough of them.
+func (l *lookup) group(ctx context.Context, list []query, found func(i int, sym symbols.Symbol, err error)) {
+	l.many = len(list) >= few
+	n := 0
+	each := func() {
+		for ; n < len(list); n++ {
+			if n%1024 == 1023 && ctx.Err() != nil {
+				return
+			}
+			sym, err := l.symbol(list[n].rva)
+			found(list[n].i, sym, err)
+		}
+	}
+	if l.many {
+		if u, _ := l.t.unitFrom(l.t.im.Base + list[0].rva); u != nil {
+			l.withBody(l.t.codeUnit(u), each)
+		}
+	}
+	// What is left where the file is not mapped, or was shortened.
+	each()
 }
 
 // A query is an address and its place in the list.

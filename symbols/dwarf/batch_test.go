@@ -2,9 +2,13 @@ package dwarf
 
 import (
 	"context"
+	"fmt"
 	"math/rand"
+	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -150,6 +154,53 @@ func TestCacheFolder(t *testing.T) {
 		}
 		if err := table.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestBatchShortened shortens the file while its entries are looked at in the mapping: every address has one answer.
+func TestBatchShortened(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be shortened here")
+	}
+	var e maker
+	e.unit(abUnit, codeLo, 0x1000)
+	e.function(abLeaf, "first", codeLo, 1)
+	e.u8(0)
+	e.Write(make([]byte, 3<<20)) // sections that are smaller are not mapped
+	rvas := []uint64{codeLo}
+	for i := range uint64(2 * few) {
+		rvas = append(rvas, codeLo+1+i)
+		e.function(abLeaf, fmt.Sprint("f", i), codeLo+1+i, 1)
+	}
+	for _, shortened := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "made")
+		if err := os.WriteFile(path, makeELF(map[string][]byte{"info": unit5(e.Bytes()), "abbrev": abbrevs5()}), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		table := openTable(t, path)
+		var asked []int
+		var failed []error
+		err := table.LookupAll(context.Background(), rvas, func(i int, _ symbols.Symbol, err error) {
+			asked = append(asked, i)
+			if err != nil {
+				failed = append(failed, err)
+			}
+			if shortened && len(asked) == 1 {
+				if err := os.Truncate(path, 4096); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(asked)
+		if len(asked) != len(rvas) || len(slices.Compact(asked)) != len(rvas) {
+			t.Errorf("shortened: %v: answers to %v", shortened, asked)
+		}
+		if want := map[bool]int{true: len(rvas) - 1}[shortened]; len(failed) != want {
+			t.Errorf("shortened: %v: %d failed, want %d: %v", shortened, len(failed), want, failed)
 		}
 	}
 }

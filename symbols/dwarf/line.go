@@ -93,7 +93,10 @@ func readLines(u *unit, code func(span) bool, rows bool, work *workspace) (*line
 	if b.failed || length > uint64(section.Size()-off-int64(b.pos)) {
 		return fail(errTruncated)
 	}
-	all, err := section.Bytes(off, int64(b.pos)+int64(length))
+	if work == nil {
+		work = &workspace{}
+	}
+	all, err := section.ReadInto(&work.program, off, int64(b.pos)+int64(length))
 	if err != nil {
 		return fail(err)
 	}
@@ -104,9 +107,6 @@ func readLines(u *unit, code func(span) bool, rows bool, work *workspace) (*line
 		return fail(err)
 	}
 	if rows {
-		if work == nil {
-			work = &workspace{}
-		}
 		if work.rows, err = p.run(b, t, code, emptied(work.rows)); err != nil {
 			return fail(err)
 		}

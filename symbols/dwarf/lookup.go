@@ -29,7 +29,7 @@ type lookup struct {
 	lastTable *abbrevTable
 
 	// body is the entries of bodyOf, from its root entry on, in the memory of
-	// buffer; entry is for single entries of other units.
+	// buffer or in the mapped file; entry is for single entries of other units.
 	bodyOf        *unit
 	body          []byte
 	buffer, entry []byte
@@ -42,6 +42,7 @@ type lookup struct {
 // lookup returns what to look addresses up with; the caller gives it back.
 func (t *Table) lookup() *lookup {
 	if l, ok := t.lookups.Get().(*lookup); ok {
+		l.many = false
 		return l
 	}
 	return &lookup{t: t}
@@ -50,9 +51,14 @@ func (t *Table) lookup() *lookup {
 // done takes a lookup back. It keeps only memory: units may be dropped from
 // the cache.
 func (t *Table) done(l *lookup) {
-	l.work.reset()
-	*l = lookup{t: t, buffer: l.buffer, entry: l.entry, work: l.work}
+	l.forget()
 	t.lookups.Put(l)
+}
+
+// forget leaves a lookup nothing but memory, and what it is for.
+func (l *lookup) forget() {
+	l.work.reset()
+	*l = lookup{t: l.t, many: l.many, buffer: l.buffer, entry: l.entry, frames: l.frames, work: l.work}
 }
 
 // tree returns what the walk over a unit's entries finds; see [Table.tree].
@@ -100,6 +106,24 @@ func (l *lookup) readBody(u *unit) error {
 	}
 	l.bodyOf = u
 	return nil
+}
+
+// withBody does work while the entries of a unit are mapped. A fault ends the work where the file was shortened; where
+// the file is not mapped there is none. u may be nil.
+func (l *lookup) withBody(u *unit, work func()) {
+	if u == nil {
+		return
+	}
+	info, err := u.src.section("info")
+	if err != nil {
+		return
+	}
+	info.UseOnce(u.die, u.end-u.die, func(b []byte) {
+		l.bodyOf, l.body = u, b
+		work()
+	})
+	// A fault may have come while a unit was being read.
+	l.forget()
 }
 
 // newFrames returns room for n frames.

@@ -12,6 +12,7 @@ type workspace struct {
 	sorted, grouped []area
 	slots           []int32 // for walker.origins
 	rows            []row
+	program         []byte // of line numbers
 }
 
 // maxWorkspace bounds the entries of a list of a workspace that is kept for the next unit.
@@ -24,6 +25,7 @@ func (w *workspace) reset() {
 	f.segs, f.scopes, f.origins, f.outside = emptied(f.segs), emptied(f.scopes), emptied(f.origins), nil
 	w.areas, w.spans, w.stack, w.keys = emptied(w.areas), emptied(w.spans), emptied(w.stack), emptied(w.keys)
 	w.sorted, w.grouped, w.slots, w.rows = emptied(w.sorted), emptied(w.grouped), emptied(w.slots), emptied(w.rows)
+	w.program = emptied(w.program)
 }
 
 func emptied[T any](list []T) []T {

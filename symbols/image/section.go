@@ -410,6 +410,24 @@ func (c *Content) ReadInto(buf *[]byte, off, n int64) ([]byte, error) {
 	return b, c.readAt(b, off, false)
 }
 
+// UseOnce calls look with n bytes from offset off where they are in memory or in a mapping of the file, so that nothing is
+// copied. look must not keep them. It may be ended anywhere by a fault, where the file was shortened. UseOnce reports
+// whether look came to its end.
+func (c *Content) UseOnce(off, n int64, look func(b []byte)) bool {
+	if off < 0 || n < 0 || off > c.Size() || n > c.Size()-off {
+		return false
+	}
+	if c.mem != nil {
+		look(c.mem[off : off+n : off+n])
+		return true
+	}
+	back := c.backing.Load()
+	if back.m == nil || back.sums != nil && back.sums.check(off, n) != nil {
+		return false
+	}
+	return back.m.UseOnce(back.off+off, back.off+off+n, look) == nil
+}
+
 // Upto returns the bytes from offset off: n, or fewer where the section ends.
 func (c *Content) Upto(off, n int64) ([]byte, error) {
 	if off < 0 || off > c.Size() {
