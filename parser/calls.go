@@ -82,6 +82,8 @@ type EndedFrame struct {
 
 // CallLimits say which calls are asked for. A reader may leave out others that have ended with a leave.
 type CallLimits struct {
+	// First and Last are the times, in nanoseconds, between which calls are entered, both in the range.
+	First, Last int64
 	// Shortest is the least duration in nanoseconds, Deepest the greatest depth. With Marks the calls
 	// have one of these.
 	Shortest int64
@@ -92,7 +94,9 @@ type CallLimits struct {
 }
 
 // NoCallLimits returns the limits within which all calls are.
-func NoCallLimits() CallLimits { return CallLimits{Deepest: math.MaxInt32} }
+func NoCallLimits() CallLimits {
+	return CallLimits{First: math.MinInt64, Last: math.MaxInt64, Deepest: math.MaxInt32}
+}
 
 // A CallReader reads the calls of a part after the other.
 type CallReader interface {

@@ -51,6 +51,8 @@ type CallTest struct {
 	predicate Predicate
 	test      callTester
 	sets      []*Set // of which bit 1<<i of a call's marks says that it is inside one
+	// times are the first and last times of events, of any thread, that may belong to the rows of a range.
+	times map[rowTest][2]int64
 }
 
 // CallsOf are calls of one thread.
@@ -128,6 +130,12 @@ func (t *CallTest) limits(p Predicate) parser.CallLimits {
 		l.Shortest = p.least // a call's self time is not more than its duration
 	case depthTest:
 		l.Deepest = max(p.most, -1)
+	case timeTest:
+		l.First, l.Last = p.first, p.last
+	case rowTest:
+		if times, ok := t.times[p]; ok {
+			l.First, l.Last = times[0], times[1]
+		}
 	case withinTest:
 		l.Marks = 1 << slices.Index(t.sets, p.set)
 	case junction:
@@ -137,6 +145,7 @@ func (t *CallTest) limits(p Predicate) parser.CallLimits {
 				l = of
 			case p.or:
 				l.Shortest, l.Deepest = min(l.Shortest, of.Shortest), max(l.Deepest, of.Deepest)
+				l.First, l.Last = min(l.First, of.First), max(l.Last, of.Last)
 				if l.Marks == 0 || of.Marks == 0 {
 					l.Marks = 0
 				} else {
@@ -144,6 +153,7 @@ func (t *CallTest) limits(p Predicate) parser.CallLimits {
 				}
 			default:
 				l.Shortest, l.Deepest = max(l.Shortest, of.Shortest), min(l.Deepest, of.Deepest)
+				l.First, l.Last = max(l.First, of.First), min(l.Last, of.Last)
 				if l.Marks == 0 {
 					l.Marks = of.Marks
 				}

@@ -78,9 +78,15 @@ func (p *pairedCalls) leave(e *parser.Event) (ended []parser.Call, before []pars
 	return ended, before
 }
 
-// randomLimits returns limits that some calls of random programs satisfy.
-func randomLimits(r *rand.Rand) parser.CallLimits {
+// randomLimits returns limits that some calls of random programs satisfy. Their times are those of some of the events.
+func randomLimits(r *rand.Rand, events []parser.Event) parser.CallLimits {
 	l := parser.NoCallLimits()
+	if r.IntN(3) == 0 {
+		l.First = events[r.IntN(len(events))].Time
+	}
+	if r.IntN(3) == 0 {
+		l.Last = events[r.IntN(len(events))].Time
+	}
 	if r.IntN(3) == 0 {
 		l.Shortest = 1 << r.IntN(12)
 	}
@@ -107,7 +113,8 @@ type leftOut struct {
 func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
 	for ; len(want) > 0 && (given == nil || want[0] != *given); want = want[1:] {
 		c := &want[0]
-		within := c.Duration < 0 || c.Duration >= l.Shortest && c.Depth <= l.Deepest && (l.Marks == 0 || l.Marks&c.Marks != 0)
+		within := c.Duration < 0 || c.Duration >= l.Shortest && c.Depth <= l.Deepest && (l.Marks == 0 || l.Marks&c.Marks != 0) &&
+			l.First <= c.Enter && c.Enter <= l.Last
 		if within || l.Callers && c.Depth <= l.caller {
 			return want
 		}
@@ -194,6 +201,7 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 func TestCalls(t *testing.T) {
 	read, limited := 0, 0
 	defer trace.SetWantedSample(50)()
+	defer trace.SetStepOutside(20000)()
 	for seed := range uint64(soak(60)) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := &tracetest.Memory{}
@@ -230,7 +238,7 @@ func TestCalls(t *testing.T) {
 			}
 			out := &leftOut{CallLimits: parser.NoCallLimits()}
 			if seed%2 == 1 {
-				out.CallLimits, out.limited = randomLimits(r), true
+				out.CallLimits, out.limited = randomLimits(r, events), true
 			}
 			paired[part.Thread].holdPart(r, reader, part, threads[part.Thread][part.From:part.To], out)
 			limited += out.calls

@@ -72,11 +72,15 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		return 0, true
 	}
 	w := &r.wanted
+	deepest := w.Deepest
+	if w.timed() && r.outside(&s) {
+		deepest = -1 // calls that are open already are given in any case
+	}
 	// If shifting times to the left first loses no bits, the high word of the product is the time in nanoseconds.
 	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
-	if w.limited && w.Deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
-		if n, stopped = r.shorts(&s, calls, int(w.Deepest)); n > 0 {
+	if w.limited && deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
+		if n, stopped = r.shorts(&s, calls, int(deepest)); n > 0 {
 			w.given(len(r.frames))
 		}
 		if w.tried += r.d.ordinal - before; w.tried >= int64(2*wantedSample) {
@@ -105,6 +109,29 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		w.seen, w.found = 0, 0
 	}
 	return n, stopped
+}
+
+// timed reports whether calls are asked for by the time of their enter.
+func (w *wanted) timed() bool {
+	none := parser.NoCallLimits()
+	return w.First != none.First || w.Last != none.Last
+}
+
+// stepOutside is how many units a stretch before the first wanted time may be long, where it would otherwise reach into the wanted
+// ones. It is a variable for tests.
+var stepOutside = uint64(1 << 20)
+
+// outside reports whether no call is wanted that begins in a stretch, because of its time. It may shorten the stretch, so that this is so.
+func (r *callReader) outside(s *stretch) bool {
+	w, from := &r.wanted, r.d.time-s.units
+	switch {
+	case s.at(from) > w.Last, s.at(s.limit-1) < w.First:
+		return true
+	case s.limit-from > stepOutside && s.at(from+stepOutside-1) < w.First:
+		s.limit = from + stepOutside
+		return true
+	}
+	return false
 }
 
 // broken reports whether the chunk cannot be read to its end.

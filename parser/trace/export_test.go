@@ -58,3 +58,11 @@ func SetMaxNumbers(n int) (restore func()) {
 
 // DiffersThreads is differsThreads for tests outside the package.
 var DiffersThreads = differsThreads
+
+// SetStepOutside sets how many units a stretch before the first wanted time may be long. The function that it returns restores the
+// old number.
+func SetStepOutside(units uint64) (restore func()) {
+	before := stepOutside
+	stepOutside = units
+	return func() { stepOutside = before }
+}
