@@ -165,7 +165,7 @@ func (v *View) columns() []listing.Column[rows.Annotation] {
 					c.Text = append(append(c.Text, " \u00b7 "...), rows.Visible(m.Process.Label)...)
 				}
 			}},
-		{ID: "kind", Title: func() string { return lang.L("Kind") }, Width: 112, Compare: listing.By(func(m *annotation) string { return m.Kind.String() }),
+		{ID: "kind", Title: func() string { return lang.L("Kind") }, Width: 112, Compare: byKind,
 			Cell: func(m *annotation, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, kind(m.Kind)...) }},
 		{ID: "text", Title: func() string { return lang.L("Text or name") }, Width: 300, Grow: true, Compare: listing.By(func(m *annotation) string { return m.Text }),
 			Cell: func(m *annotation, c *grid.Cell) { c.Text = append(c.Text, rows.Visible(m.Text)...) }},
@@ -174,10 +174,13 @@ func (v *View) columns() []listing.Column[rows.Annotation] {
 	}
 }
 
+// byKind orders by kind, texts first; counters are alike, whatever their values are.
+func byKind(a, b *rows.Annotation) int { return cmp.Compare(min(a.Kind, 1), min(b.Kind, 1)) }
+
 // byValue orders by value, what has none first.
 func byValue(a, b *rows.Annotation) int {
 	if a.Kind == rows.TextAnnotation || b.Kind == rows.TextAnnotation {
-		return cmp.Compare(min(a.Kind, 1), min(b.Kind, 1))
+		return byKind(a, b)
 	}
 	return cmp.Compare(a.Float(), b.Float())
 }

@@ -84,3 +84,63 @@ func TestAnnotations(t *testing.T) {
 		t.Errorf("count %q", v.count.Text)
 	}
 }
+
+// Keys narrow and sort the list without a mouse, the right button asks for a menu, and beside the count stands what
+// limits the list. Threads of several processes say theirs.
+func TestAnnotationsByKeys(t *testing.T) {
+	test.NewTempApp(t)
+	queue := make(chan func(), 10)
+	v := New(grid.NewFonts(theme.DefaultTextMonospaceFont().Content()), &grid.Light, func(f func()) { queue <- f })
+	w := test.NewTempWindow(t, v.Content)
+	w.Resize(fyne.NewSize(900, 300))
+	var menus []string
+	v.OnMenu = func(m *rows.Annotation, _ fyne.Position) { menus = append(menus, m.Text) }
+	list := []rows.Annotation{
+		annotation(1e6, rows.TextAnnotation, 0, "second", "main"),
+		annotation(2e6, rows.IntCounter, 5, "queue", ""),
+		annotation(3e6, rows.TextAnnotation, 0, "first", ""),
+	}
+	list[0].Process, list[1].Thread, list[2].Thread = &rows.Process{Number: 1, Label: "99 shop"}, 9, 3
+	v.Show(list, false, 3)
+	(<-queue)()
+	texts := func() string {
+		var s []string
+		for i := range v.List.Len() {
+			s = append(s, v.List.At(int64(i)).Text)
+		}
+		return strings.Join(s, " ")
+	}
+	var c grid.Cell
+	if v.List.Grid.Columns()[1].Cell(&rows.Row{}, &c); string(c.Text) != "7 main \u00b7 99 shop" {
+		t.Errorf("a thread is %q", c.Text)
+	}
+	for _, step := range []struct {
+		key  rune
+		want string
+	}{{'>', "first second queue"}, {'.', "second first queue"}, {'>', "first queue second"}, {'>', "queue second first"}, {'<', "first queue second"}, {',', "second first queue"}} {
+		v.List.Grid.TypedRune(step.key)
+		(<-queue)()
+		if got := texts(); got != step.want {
+			t.Errorf("%c: by %s: %s, want %s", step.key, v.List.Sorted(), got, step.want)
+		}
+	}
+	v.List.Grid.OnMenu(1, "text", fyne.Position{})
+	v.List.Grid.OnMenu(9, "text", fyne.Position{})
+	v.List.Grid.OnActivated(0) // nobody wants to know
+	if strings.Join(menus, " ") != "first" {
+		t.Errorf("menus of %q", menus)
+	}
+	v.List.Grid.TypedRune('/')
+	if w.Canvas().Focused() != fyne.Focusable(v.narrow) {
+		t.Error("the key does not lead to the text that narrows the list")
+	}
+	if v.Narrow("queue"); v.Text() != "queue" {
+		t.Errorf("narrowed to %q", v.Text())
+	}
+	if v.ShowLimit("thread:7"); v.count.Text != "3 annotations with thread:7" {
+		t.Errorf("count %q", v.count.Text)
+	}
+	if v.ShowLimit(""); v.count.Text != "3 annotations" {
+		t.Errorf("count %q", v.count.Text)
+	}
+}

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/theme"
 
+	"logparser/rows"
 	"logparser/ui/grid"
 )
 
@@ -162,5 +164,81 @@ func TestText(t *testing.T) {
 	r.Grid.SelectAll()
 	if got := r.Text(); got != "Name\tWeight\t\napple\t180 g\t\npear\t160 g\t\n" {
 		t.Errorf("copied %q", got)
+	}
+}
+
+// The order that the user has chosen is told, and is taken again later, with the sign at its head; a list that never
+// had a column of that name stays as it is. What is narrowed away is still among the items.
+func TestOrderIsKept(t *testing.T) {
+	r := newRig(t)
+	var told []string
+	r.OnSorted = func(sorted string) { told = append(told, sorted) }
+	r.Show(fruits)
+	r.run()
+	for _, do := range []func(){r.Turn, func() { r.Grid.OnHeader("name") }, r.Turn} {
+		do()
+		r.run()
+	}
+	if want := []string{"weight", "name", "name falling"}; !slices.Equal(told, want) || r.Sorted() != "name falling" {
+		t.Errorf("told %q, want %q; sorted by %q", told, want, r.Sorted())
+	}
+	for _, kept := range []struct{ sorted, want, head string }{
+		{"name", "apple fig kiwi pear plum", "Name"},
+		{"weight falling", "apple pear kiwi fig plum", "Weight"},
+		{"weight", "fig plum kiwi pear apple", "Weight"},
+		{"name falling", "plum pear kiwi fig apple", "Name"},
+	} {
+		next := newRig(t)
+		next.Show(fruits)
+		next.run()
+		next.OnSorted = func(string) { t.Errorf("%s: an order that was kept is told as if the user had chosen it", kept.sorted) }
+		next.Sort(kept.sorted)
+		next.run()
+		if got := next.names(); got != kept.want || next.Sorted() != kept.sorted {
+			t.Errorf("%s: %s, want %s; sorted by %s", kept.sorted, got, kept.want, next.Sorted())
+		}
+		if got := next.title(strings.ToLower(kept.head)); !strings.HasPrefix(got, kept.head+" ") {
+			t.Errorf("%s: the head is %q", kept.sorted, got)
+		}
+	}
+	r.Sort("colour")
+	r.Sort("plain falling")
+	if len(r.queue) != 0 || r.Sorted() != "name falling" {
+		t.Errorf("sorted by %s", r.Sorted())
+	}
+	r.Narrow(func(f *fruit) bool { return f.name == "fig" })
+	r.run()
+	if r.Len() != 1 || len(r.Items()) != len(fruits) {
+		t.Errorf("%d of %d are shown", r.Len(), len(r.Items()))
+	}
+}
+
+// Who is told of the chosen item knows whether the user has chosen it, or it has found its place again.
+func TestArrangingIsNoChoice(t *testing.T) {
+	r := newRig(t)
+	var said []string
+	r.OnChosen = func(f *fruit) { said = append(said, fmt.Sprint(f.name, " ", r.Arranging())) }
+	r.Show(fruits)
+	r.run()
+	r.Grid.SetCurrent(2)
+	r.Turn()
+	r.Turn()
+	r.run()
+	r.Grid.OnHeader("name")
+	r.run()
+	if want := []string{"kiwi false", "kiwi true"}; !slices.Equal(slices.Compact(said), want) || r.Arranging() {
+		t.Errorf("said %q, want %q", said, want)
+	}
+	// The grid reads as many rows as there are, and draws the cells of items alone.
+	list := make([]rows.Row, 8)
+	n, err := source(r.Len()).Read(list, 3)
+	if n != 2 || err != io.EOF || list[0].Index != 3 || list[1].Index != 4 {
+		t.Errorf("read %d rows from the fourth on: %v", n, err)
+	}
+	for i, want := range map[int64]string{0: "apple", 4: "plum", 5: ""} {
+		var c grid.Cell
+		if r.Grid.Columns()[0].Cell(&rows.Row{Index: i}, &c); string(c.Text) != want {
+			t.Errorf("row %d has %q, want %q", i, c.Text, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"logparser/ui/control"
+	"logparser/ui/hint"
 )
 
 // TestOffers checks that each remedy that a message may offer has a button that says what it does.
@@ -73,8 +74,17 @@ func TestMessage(t *testing.T) {
 	if b.next.Visible() || b.details.Visible() || b.edge.FillColor != colour(theme.ColorNameSuccess) {
 		t.Errorf("good news have a next step %q, details %v, the colour %v", b.next.Text, b.details.Visible(), b.edge.FillColor)
 	}
+	var cross *hint.Button
+	for _, o := range test.LaidOutObjects(b.Content) {
+		if button, ok := o.(*hint.Button); ok && button != b.offer && button != b.details {
+			cross = button
+		}
+	}
+	if test.Tap(cross); dismissed != 1 || cross.Hint() != "Takes the message away" {
+		t.Errorf("dismissed %d times by what says %q", dismissed, cross.Hint())
+	}
 	b.Show(nil)
-	if b.Content.Visible() || b.Message() != nil || dismissed != 0 {
+	if b.Content.Visible() || b.Message() != nil {
 		t.Error("the bar stays")
 	}
 }

@@ -256,3 +256,103 @@ func TestMovingAndMenus(t *testing.T) {
 		t.Error("the focus stays")
 	}
 }
+
+// The wheel beside the picture scrolls a lane that shows not all of its lines, else all lanes; the bar scrolls them, too.
+func TestLanesScroll(t *testing.T) {
+	src := many(4000, 40)
+	src.lanes = append(src.lanes, app.Lane{Thread: 2, Depth: 8}, app.Lane{Thread: 3, Depth: 8})
+	r := newRig(t, src)
+	wheel := func(notches float32) {
+		r.Scrolled(&fyne.ScrollEvent{PointEvent: fyne.PointEvent{Position: fyne.NewPos(30, rulerHeight+5)}, Scrolled: fyne.NewDelta(0, notches*wheelStep)})
+	}
+	wheel(-1)
+	if got := r.layout.lanes[0].top; got != 3 || r.layout.offset != 0 {
+		t.Errorf("the lane begins with line %d, lanes with %d", got, r.layout.offset)
+	}
+	wheel(-100)
+	wheel(-1) // the lane is at its end
+	if got := r.layout.lanes[0].top; got != 40-mostLines || r.layout.offset != 3*lineHeight {
+		t.Errorf("the lane begins with line %d, lanes with %d", got, r.layout.offset)
+	}
+	r.layout.scroll(-1000)
+	r.layout.fold(0)
+	wheel(-1) // a folded lane has nothing to scroll
+	if r.layout.offset == 0 {
+		t.Error("lanes are not scrolled over a folded one")
+	}
+	wheel(100)
+	bar := r.bar.Object()
+	at := func(y float32) fyne.PointEvent { return fyne.PointEvent{Position: fyne.NewPos(5, y)} }
+	bar.(desktop.Mouseable).MouseDown(&desktop.MouseEvent{PointEvent: at(2), Button: desktop.MouseButtonPrimary})
+	bar.(fyne.Draggable).Dragged(&fyne.DragEvent{PointEvent: at(1000)})
+	bar.(fyne.Draggable).DragEnd()
+	if want := r.layout.total - r.layout.height; want <= 0 || r.layout.offset != want {
+		t.Errorf("the bar's end is %d, want %d", r.layout.offset, want)
+	}
+}
+
+// The pointer has the form of what a press does there; a press with another button does nothing, and nothing is said
+// in the middle of a drag.
+func TestPointerTellsWhatAPressDoes(t *testing.T) {
+	src := small()
+	r := newRig(t, src)
+	edge := fyne.NewPos(30, rulerHeight+4*lineHeight+2)
+	over := r.where(0, src.spans[0][1])
+	move := func(p fyne.Position) {
+		r.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: p}})
+	}
+	for _, c := range []struct {
+		at   fyne.Position
+		want desktop.Cursor
+	}{{edge, desktop.VResizeCursor}, {over, desktop.DefaultCursor}, {fyne.NewPos(30, rulerHeight+5), desktop.DefaultCursor}} {
+		if move(c.at); r.Cursor() != c.want {
+			t.Errorf("at %v the pointer is %v, want %v", c.at, r.Cursor(), c.want)
+		}
+	}
+	r.MouseOut()
+	r.press(edge, desktop.MouseButtonPrimary, 0)
+	if move(over); r.tip.Visible() || r.Cursor() != desktop.VResizeCursor {
+		t.Errorf("while the edge is dragged the pointer is %v, and says %q", r.Cursor(), r.tip.texts())
+	}
+	r.MouseUp(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: over}, Button: desktop.MouseButtonSecondary})
+	if r.heard() != "" || r.Chosen() != -1 {
+		t.Error("another button chooses")
+	}
+	// With nothing chosen f shows all, as 0 does.
+	r.axis.fit(400, 500)
+	r.TypedRune('f')
+	if from, to := r.axis.seen(); from > 0 || to < 1000 {
+		t.Errorf("%d to %d are seen", from, to)
+	}
+	// Keys zoom where the pointer is.
+	move(over)
+	before := r.timeAt(over)
+	r.TypedRune('w')
+	if after := r.timeAt(over); after != before {
+		t.Errorf("under the pointer was %d and is %d", before, after)
+	}
+}
+
+// At the ends of a line, and of the calls, the keys stay at the chosen call.
+func TestKeysEndWithTheCalls(t *testing.T) {
+	src := small()
+	r := newRig(t, src)
+	r.TypedRune('.')
+	r.heard()
+	for _, key := range []string{".", ",", "Up"} {
+		if len(key) == 1 {
+			r.TypedRune(rune(key[0]))
+		} else {
+			r.typeKey(fyne.KeyName(key))
+		}
+		if got := r.heard(); got != "" || r.Chosen() != 0 {
+			t.Errorf("%s: %q, chosen %d", key, got, r.Chosen())
+		}
+	}
+	r.axis.fit(2000, 3000)
+	r.SetSource(&fakeSource{last: 1000, lanes: src.lanes})
+	r.settle()
+	if r.TypedRune('.'); r.heard() != "" || r.Chosen() != -1 {
+		t.Error("there is no call to be chosen")
+	}
+}

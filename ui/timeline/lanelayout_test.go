@@ -120,3 +120,27 @@ func TestReveal(t *testing.T) {
 		}
 	}
 }
+
+// At another scale the same lanes are seen; of folded ones only the first line is drawn.
+func TestScaleKeepsWhatIsSeen(t *testing.T) {
+	s := layoutOf(60, 60, 60)
+	s.scroll(100)
+	from, _ := s.visible()
+	s.setSize(400, 20, 8)
+	if again, _ := s.visible(); again != from || s.offset != 200 {
+		t.Errorf("lane %d is the first that is seen, before %d; scrolled by %d", again, from, s.offset)
+	}
+	s.fold(1)
+	if _, ok := s.y(1, 3); ok {
+		t.Error("a deep line of a folded lane is drawn")
+	}
+	if _, ok := s.y(1, 0); !ok {
+		t.Error("a folded lane is not drawn")
+	}
+	offset := s.offset
+	for _, lane := range []int{-1, 3} {
+		if s.reveal(lane, 0); s.offset != offset {
+			t.Errorf("lane %d is not there, but scrolled to", lane)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // lanesFor are three threads, of which each has calls in a second of its own.
@@ -89,5 +90,44 @@ func TestLanesFit(t *testing.T) {
 	r.settle()
 	if got := r.heights(); got != "1:8 2:8 3:5" {
 		t.Errorf("not fitted %s", got)
+	}
+}
+
+// Lanes that are hidden are no places: a lane is moved past them. One that is at the end, or not there, stays.
+func TestLanesMovePastHiddenOnes(t *testing.T) {
+	fourth := lanesFor{}
+	r := newRig(t, fourth)
+	r.SetFitted(true)
+	r.settle()
+	order := func() string {
+		var list []string
+		for i := range r.layout.lanes {
+			list = append(list, fmt.Sprint(r.layout.lanes[i].Thread))
+		}
+		return strings.Join(list, " ")
+	}
+	r.layout.lanes[1].seen = 0 // as if it had no calls
+	r.layout.place()
+	if r.Hidden() != 1 || !r.Fitted() {
+		t.Fatalf("%d lanes are hidden", r.Hidden())
+	}
+	r.MoveLane(1, 1)
+	if got := order(); got != "2 3 1" {
+		t.Errorf("moved down: %s", got)
+	}
+	r.settle()
+	for _, still := range []struct{ thread, by int }{{99, 1}, {1, 1}, {2, -1}} {
+		before := r.Order()
+		if r.MoveLane(rows.Track(still.thread), still.by); order() != "2 3 1" || len(before) != len(r.Order()) {
+			t.Errorf("thread %d moved: %s", still.thread, order())
+		}
+	}
+	r.layout.lanes[1].seen = 0
+	r.layout.place()
+	if r.MoveLane(1, -1); order() != "1 2 3" {
+		t.Errorf("moved up: %s", order())
+	}
+	if s, finer, err := (&ordered{Source: fourth}).Spans(nil, 0, 0, 1, 1); len(s) > 0 || finer || err != nil {
+		t.Errorf("a lane that is not there has %d calls, %v", len(s), err)
 	}
 }

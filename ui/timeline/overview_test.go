@@ -41,14 +41,20 @@ func newOverviewRig(t *testing.T, src *fakeSource) (*rig, *Overview) {
 	w.SetPadded(false)
 	w.Resize(fyne.NewSize(612, overviewHeight))
 	r.SetSource(src)
+	r.settleOverview(o)
+	return r, o
+}
+
+// settleOverview waits until the overview has read all.
+func (r *rig) settleOverview(o *Overview) {
+	r.t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for r.settle(); o.reading || o.skyline == nil; r.settle() {
 		if time.Now().After(deadline) {
-			t.Fatal("the overview is not read")
+			r.t.Fatal("the overview is not read")
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return r, o
 }
 
 // x returns where a time is drawn in the overview.
@@ -130,4 +136,49 @@ func TestOverviewSources(t *testing.T) {
 	if painted(500) || o.skyline != nil {
 		t.Error("calls of a closed log are drawn")
 	}
+}
+
+// Over the frame's edges the pointer says that they move; what was not pressed here is not dragged here.
+func TestOverviewPointer(t *testing.T) {
+	r, o := newOverviewRig(t, small())
+	o.dragBy(o.x(200), o.x(400))
+	from, perPx := r.axis.from, r.axis.perPx
+	o.MouseIn(&desktop.MouseEvent{})
+	for x, want := range map[float64]desktop.Cursor{200: desktop.HResizeCursor, 300: desktop.DefaultCursor, 400: desktop.HResizeCursor, 700: desktop.DefaultCursor} {
+		o.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: fyne.NewPos(o.x(x), 10)}})
+		if got := o.Cursor(); got != want {
+			t.Errorf("at %.0f the pointer is %v, want %v", x, got, want)
+		}
+	}
+	for _, press := range []*desktop.MouseEvent{
+		{PointEvent: fyne.PointEvent{Position: fyne.NewPos(20, 10)}, Button: desktop.MouseButtonPrimary},
+		{PointEvent: fyne.PointEvent{Position: fyne.NewPos(o.x(700), 10)}, Button: desktop.MouseButtonSecondary},
+	} {
+		o.MouseDown(press)
+		o.Dragged(&fyne.DragEvent{PointEvent: fyne.PointEvent{Position: fyne.NewPos(o.x(800), 10)}, Dragged: fyne.NewDelta(50, 0)})
+		o.DragEnd()
+		o.MouseUp(press)
+	}
+	if r.axis.from != from || r.axis.perPx != perPx {
+		t.Errorf("%v ns from %v on are seen, before from %v on", r.axis.perPx, r.axis.from, from)
+	}
+}
+
+// An answer that is not the finest is shown, and asked for again; one of another log is not shown.
+func TestOverviewAsksAgain(t *testing.T) {
+	r, o := newOverviewRig(t, small())
+	coarse := &skyline{columns: 1}
+	o.answered(r.src, coarse, &picture{finer: true})
+	if o.skyline != coarse || !o.reading || o.again != 1 {
+		t.Errorf("the coarse one is shown: %v, asked again %d times", o.skyline == coarse, o.again)
+	}
+	if r.settleOverview(o); o.skyline == coarse || o.reading {
+		t.Error("the finer one is not shown")
+	}
+	finest := o.skyline
+	o.answered(small(), coarse, &picture{})
+	if o.skyline != finest || !o.reading {
+		t.Error("an answer of a log that is gone is shown")
+	}
+	r.settleOverview(o)
 }
