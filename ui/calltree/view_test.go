@@ -414,3 +414,38 @@ func TestDrawnTree(t *testing.T) {
 		t.Errorf("a thread is %q", got)
 	}
 }
+
+// In another language the tree is still the one that was asked for, and a press on the sign folds as the keys do; of no
+// tree there is nothing to press.
+func TestSignAndDirection(t *testing.T) {
+	v := newView(t)
+	asked := 0
+	v.OnOptions = func(app.TreeOptions) { asked++ }
+	v.typed("+ * / > h Left")
+	v.Grid.OnTree(0, true)
+	v.Grid.OnFold(0)
+	if got := shown(v); got != "" || v.Sorted() != "total falling" {
+		t.Errorf("shown is %q, sorted by %s", got, v.Sorted())
+	}
+	v.Show(sample(), 3)
+	v.Grid.OnFold(0)
+	if got, want := shown(v), "- main <\n  + load\n    paint\n    (others)\n  worker"; got != want {
+		t.Errorf("unfolded\n%s\nwant\n%s", got, want)
+	}
+	v.Grid.OnFold(4) // a leaf
+	v.Grid.OnFold(0)
+	if got, want := shown(v), "+ main <\n  worker"; got != want {
+		t.Errorf("folded\n%s\nwant\n%s", got, want)
+	}
+	v.typed("b")
+	v.Relabel()
+	if v.direction.Selected != "Bottom-up: who calls it" || !v.Options().BottomUp || asked != 1 {
+		t.Errorf("the direction is %q, asked %d times", v.direction.Selected, asked)
+	}
+	// What is sorted stays so while it is folded and unfolded.
+	v.Sort("function")
+	v.typed("+ - +")
+	if got, want := shown(v), "- main <\n  + load\n    paint\n    (others)\n  worker"; got != want {
+		t.Errorf("sorted\n%s\nwant\n%s", got, want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/png"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"logparser/app"
 	"logparser/rows"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 )
 
 var update = flag.Bool("update", false, "write the golden picture anew")
@@ -318,6 +320,74 @@ func TestComparedComesFirst(t *testing.T) {
 		r.run()
 		if got := order(); got != usual {
 			t.Errorf("afterwards: %s, before: %s", got, usual)
+		}
+	}
+}
+
+// Without a mouse the bars are gone through from either end; Shift that was held when the focus went does not count any more.
+func TestHistogramKeys(t *testing.T) {
+	r := newRig(t)
+	r.Show(stats(), 6)
+	r.run()
+	var got []int64
+	r.OnRange = func(_ *app.FunctionStat, from, to int64) { got = append(got, from, to) }
+	h := r.histogram
+	key := func(names ...fyne.KeyName) {
+		for _, name := range names {
+			h.TypedKey(&fyne.KeyEvent{Name: name})
+		}
+	}
+	c := fyne.CurrentApp().Driver().CanvasForObject(h)
+	c.Focus(h)
+	key(fyne.KeyLeft, fyne.KeyReturn) // the last one
+	h.KeyDown(&fyne.KeyEvent{Name: desktop.KeyShiftRight})
+	c.Unfocus()
+	c.Focus(h)
+	key(fyne.KeyLeft, fyne.KeyReturn)
+	key(fyne.KeyLeft, fyne.KeyEnter) // there is none before it
+	if want := []int64{1e6, 2e6 - 1, 1e3, 2e3 - 1, 1e3, 2e3 - 1}; !slices.Equal(got, want) {
+		t.Errorf("chosen %v, want %v", got, want)
+	}
+	got = nil
+	h.SetBars(nil, 6)
+	if key(fyne.KeyRight, fyne.KeyLeft, fyne.KeyReturn); len(got) > 0 {
+		t.Errorf("of no bars %v are chosen", got)
+	}
+	if h.Cursor() != desktop.CrosshairCursor {
+		t.Errorf("the pointer is %v", h.Cursor())
+	}
+}
+
+// Every column can be sorted by, the greatest number first; what stands above the table says what it is for.
+func TestColumnsSort(t *testing.T) {
+	r := newRig(t)
+	list := stats()
+	list[0].Mean, list[1].Mean, list[2].Mean = 2, 1, 3
+	list[0].Module, list[1].Module, list[2].Module = "b.dll", "c.dll", "a.dll"
+	r.Show(list, 6)
+	r.run()
+	for _, c := range []struct{ column, want string }{
+		{"mean", `read app::load app::paint, "fast"`},
+		{"self", `read app::paint, "fast" app::load`},
+		{"module", `read app::load app::paint, "fast"`},
+		{"calls", `app::paint, "fast" app::load read`},
+		{"function", `app::load app::paint, "fast" read`},
+	} {
+		r.List.Grid.OnHeader(c.column)
+		r.run()
+		if got := r.names(); got != c.want {
+			t.Errorf("by %s: %s, want %s", c.column, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		hint hint.Hint
+		want string
+	}{
+		{r.group.Hint, "What is summed up"}, {r.narrow.Hint, "Only functions whose name or module holds this   /"},
+		{r.save.Hint, "What is listed, in its order"}, {r.compare.Hint, "Keeps these numbers beside those"},
+	} {
+		if got := c.hint(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("said %q, want %q", got, c.want)
 		}
 	}
 }
