@@ -264,11 +264,7 @@ func (f *Flame) draw(img *image.RGBA) {
 		if x1-x0 > 2*f.px(minBox) {
 			right--
 		}
-		fill := f.palette.box(f.inks.of(b.node.Function, b.node.Module, 0))
-		if b.node.Other {
-			fill = f.palette.Several
-		}
-		p.Fill(x0, y, right, y+line-1, fill)
+		p.Fill(x0, y, right, y+line-1, f.palette.box(f.inks.of(b.node.Function, b.node.Module, 0)))
 		if f.hovered != nil && b.node.Function == f.hovered.Function && b.node.Module == f.hovered.Module {
 			p.Fill(x0, y+line-1-f.px(2), right, y+line-1, f.palette.Selected)
 		}
