@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,60 +88,51 @@ func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value
 			v.Op.At = true
 		}
 	}
-	most := 0
-	found := make([][]string, len(list))
+	places := make([][]string, len(list))
+	best, most := make([]string, len(taken)), 0
 	for i := range list {
-		found[i] = make([]string, len(taken))
 		known := 0
-		for k := range taken {
-			if found[i][k] = copiedAt(&list[i], &taken[k]); found[i][k] == "" {
-				found[i][k] = placeAt(&list[i], &taken[k])
-			}
-			if found[i][k] != "" {
-				known++
-			}
+		if places[i], known = placesAt(&list[i], taken); known > most {
+			best, most = places[i], known
 		}
-		most = max(most, known)
-	}
-	best := make([]string, len(taken))
-	var at []Hook
-	for i, places := range found {
-		known := 0
-		for k, p := range places {
-			if p != "" && (at == nil || best[k] != "") {
-				known++
-			}
-		}
-		if known == 0 || known < most {
-			continue
-		}
-		if at == nil {
-			best = places
-		}
-		at = append(at, Hook{RVA: list[i].RVA, Leaves: leaves, Places: places})
 	}
 	var kept []Value
-	for k := range taken {
-		v := taken[k]
+	var from []int // indexes in taken
+	for k, v := range taken {
 		if v.Place = best[k]; v.Place == "" {
 			v.Op, v.Place = Op{}, "-"
 		}
 		if v.Op.Kind == Unknown && isTextOf(taken, k) {
 			continue // the struct shows the pointer of this text instead
 		}
-		for i := range at {
-			if at[i].Places[k] == "" {
-				at[i].Places[k] = "-"
-			}
-			at[i].Places[len(kept)] = at[i].Places[k]
+		kept, from = append(kept, v), append(from, k)
+	}
+	sameKnown := func(a, b string) bool { return (a == "") == (b == "") }
+	for i := range list {
+		if most == 0 || !slices.EqualFunc(places[i], best, sameKnown) {
+			continue
 		}
-		kept = append(kept, v)
+		h := Hook{RVA: list[i].RVA, Leaves: leaves}
+		for _, k := range from {
+			h.Places = append(h.Places, cmp.Or(places[i][k], "-"))
+		}
+		f.Hooks = append(f.Hooks, h)
 	}
-	for i := range at {
-		at[i].Places = at[i].Places[:len(kept)]
-	}
-	f.Hooks = append(f.Hooks, at...)
 	return kept
+}
+
+// placesAt returns the places of values at a hook, "" for those that are not known, and how many are known.
+func placesAt(h *hooks.Hook, taken []Value) (places []string, known int) {
+	places = make([]string, len(taken))
+	for k := range taken {
+		if places[k] = copiedAt(h, &taken[k]); places[k] == "" {
+			places[k] = placeAt(h, &taken[k])
+		}
+		if places[k] != "" {
+			known++
+		}
+	}
+	return places, known
 }
 
 // copiedAt returns the place of the copy that the function has made, before a hook, of a value passed by address. It returns ""

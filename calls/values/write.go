@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"logparser/modules"
@@ -28,39 +29,14 @@ func Write(w io.Writer, p *Plan) error {
 	for i, t := range out.order {
 		out.typeLines(i+1, t)
 	}
-	for _, m := range p.Modules {
+	for i := range p.Modules {
+		m := &p.Modules[i]
 		fmt.Fprintf(out.w, "module %s\nidentity %s\n", oneLine(m.Name), identityText(m.Identity))
 		if m.Signatures {
 			fmt.Fprintln(out.w, "# by signature: there is no debug information, types are those in the names of functions")
 		}
-		for _, f := range m.Functions {
-			fmt.Fprintf(out.w, "function %x %x %s\n", f.RVA, f.Size, oneLine(f.Name))
-			enters, leaves := true, true
-			for i := range f.Hooks {
-				if f.Hooks[i].Leaves {
-					leaves = false
-				} else {
-					enters = false
-				}
-			}
-			if enters {
-				out.values("enter", f.Enter)
-			}
-			if leaves {
-				out.values("leave", f.Leave)
-			}
-			for i := range f.Hooks {
-				h := &f.Hooks[i]
-				fmt.Fprintf(out.w, "hook %x\n", h.RVA)
-				end := "enter"
-				if h.Leaves {
-					end = "leave"
-				}
-				for _, place := range h.Keeps {
-					fmt.Fprintf(out.w, "keep %s\n", place)
-				}
-				out.values(end, f.values(h))
-			}
+		for k := range m.Functions {
+			out.function(&m.Functions[k])
 		}
 	}
 	return out.w.Flush()
@@ -144,6 +120,34 @@ func opText(o Op) string {
 		return fmt.Sprintf("view %s %d", o.Library, o.Max)
 	}
 	return "unknown"
+}
+
+// function writes the lines of a function. Values that its hooks take are written with the hooks only.
+func (out *planWriter) function(f *Function) {
+	fmt.Fprintf(out.w, "function %x %x %s\n", f.RVA, f.Size, oneLine(f.Name))
+	if !f.hooked(false) {
+		out.values("enter", f.Enter)
+	}
+	if !f.hooked(true) {
+		out.values("leave", f.Leave)
+	}
+	for i := range f.Hooks {
+		h := &f.Hooks[i]
+		fmt.Fprintf(out.w, "hook %x\n", h.RVA)
+		for _, place := range h.Keeps {
+			fmt.Fprintf(out.w, "keep %s\n", place)
+		}
+		end := "enter"
+		if h.Leaves {
+			end = "leave"
+		}
+		out.values(end, f.values(h))
+	}
+}
+
+// hooked reports whether a hook takes the values of Leave or, if leaves is false, those of Enter.
+func (f *Function) hooked(leaves bool) bool {
+	return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Leaves == leaves })
 }
 
 // values writes the lines of the values that are taken at one end of calls: "enter" or "leave".

@@ -46,11 +46,9 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -337,107 +335,6 @@ func (l *Log) scan(ctx context.Context, epochs []uint64, limit uint64, p parser.
 		p(size, size)
 	}
 	return nil
-}
-
-// describe fills in a view's Info.
-func (g *growth) describe(v *view) {
-	info, p, w := &v.info, g.process, g.w
-	info.Format, info.Why, info.Size = formatName, message.Textf("the file says so"), w.size
-	lost := p.lost
-	levels := 0
-	var inherited []message.Text
-	for _, s := range w.all {
-		info.Records += s.count
-		info.DamageBytes += s.damageBytes
-		info.Damage = append(info.Damage, s.damage...)
-		lost += s.lost
-		if s.level > 0 && s.count > 0 {
-			levels++
-		}
-		if n := s.inheritedCalls; n > 0 {
-			inherited = append(inherited, message.Textf("calls that were open on thread %d when the process was forked: %d; their enters are the parent's", s.thread, n))
-		}
-	}
-	info.DamageBytes += w.damageBytes + p.damageBytes
-	info.Damage = append(append(info.Damage, w.damage...), p.damage...)
-	slices.SortStableFunc(info.Damage, func(a, b parser.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
-	info.Damage = slices.Clip(info.Damage[:min(len(info.Damage), parser.MaxDamage)])
-	// A log with nothing but annotations has a run, too.
-	if len(w.all)+len(w.process) > 0 {
-		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
-	}
-	note := func(pattern string, args ...any) { info.Notes = append(info.Notes, message.Textf(pattern, args...)) }
-	v.program, v.system = p.path, p.system
-	if p.path != "" {
-		note("program %s, pid %d", printable(p.path), v.header.PID)
-	}
-	if len(p.arguments) > 0 {
-		note("command line %s", printable(strings.Join(p.arguments, " ")))
-	}
-	if p.system != "" {
-		note("system %s", printable(p.system))
-	}
-	if p.recorder != "" {
-		note("recorder %s", printable(p.recorder))
-	}
-	_, died := p.diedOfCrash()
-	switch v.header.State {
-	case wire.StateRecording:
-		if died {
-			c := v.crash(&p.crashes[len(p.crashes)-1])
-			note("the program ended by %s", c.Cause())
-			break
-		}
-		if p.exited {
-			break
-		}
-		note("the recording did not end in order: the program still runs or was killed")
-	case wire.StateDiskFull:
-		note("the recording stopped because the disk was full")
-	case wire.StateFailed:
-		note("the recording stopped with an error")
-	}
-	if v.header.Flags&wire.FlagRing != 0 {
-		note("a ring: each thread keeps its last %d bytes", v.header.Ring)
-	}
-	if len(p.ways) > 0 {
-		note("recorded by %s", strings.Join(p.ways, ", "))
-	}
-	if v.header.Flags&wire.FlagSnapshot != 0 {
-		if v.header.Flags&wire.FlagRing != 0 {
-			note("a snapshot of a ring")
-		} else {
-			note("a copy that was made while the program ran")
-		}
-	}
-	if v.header.MinDuration > 0 {
-		note("calls shorter than %v were dropped", time.Duration(min(v.header.MinDuration, math.MaxInt64)))
-	}
-	if lost > 0 {
-		note("%d events were lost", lost)
-	}
-	if w.strands.many {
-		note("more than %d stacks of coroutines are not told apart; calls of the others may be paired wrongly", maxStrands)
-	}
-	if levels > 0 {
-		note("%d signal handlers interrupted the recorder; their events are their thread's", levels)
-	}
-	if o := p.overhead; o != nil {
-		note("an enter costs %.1f ns and a leave %.1f ns to record",
-			float64(o.EnterBefore)/1e3+float64(o.EnterAfter)/1e3, float64(o.LeaveBefore)/1e3+float64(o.LeaveAfter)/1e3)
-	}
-	if n := len(v.epochs.times); n > 0 {
-		note("modules were replaced by others at their addresses %d times", n)
-	}
-	info.Notes = append(info.Notes, inherited[:min(len(inherited), maxNotes)]...)
-	if l := w.unmade; l.n > 0 {
-		note("chunks that were being made are left out: %d, the first at offset %d, %d bytes in all", l.n, l.first, l.bytes)
-	}
-	if l := w.unknown; l.n > 0 {
-		note("chunks that are of a kind that is not known are left out: %d, the first at offset %d, %d bytes in all", l.n, l.first, l.bytes)
-	}
-	info.Notes = append(info.Notes, v.clock.steps(v.wall)...)
-	info.Notes = append(info.Notes, p.notes...)
 }
 
 // Info describes the log. Do not change the result, which all callers share.
