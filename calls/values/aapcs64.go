@@ -99,14 +99,14 @@ func naturalAlignment(t *types.Type) int {
 	return max(min(align, 16), 8)
 }
 
-// isTold reports whether the type of each part of a struct is known. Where only the size of a part is known, the part may be a
+// hasKnownParts reports whether the type of each part of a struct is known. Where only the size of a part is known, the part may be a
 // number that needs a vector register.
-func isTold(t *types.Type) bool {
+func hasKnownParts(t *types.Type) bool {
 	left := 1000
-	return isToldWithin(t, &left)
+	return hasKnownPartsWithin(t, &left)
 }
 
-func isToldWithin(t *types.Type, left *int) bool {
+func hasKnownPartsWithin(t *types.Type, left *int) bool {
 	if *left--; *left < 0 || t == nil {
 		return false
 	}
@@ -116,10 +116,10 @@ func isToldWithin(t *types.Type, left *int) bool {
 	case types.Float:
 		return inVector(t)
 	case types.Array:
-		return t.Count == 0 || isToldWithin(t.Target, left)
+		return t.Count == 0 || hasKnownPartsWithin(t.Target, left)
 	case types.Struct:
 		for i := range t.Members {
-			if !isToldWithin(t.Members[i].Type, left) {
+			if !hasKnownPartsWithin(t.Members[i].Type, left) {
 				return false
 			}
 		}
@@ -132,7 +132,7 @@ func isToldWithin(t *types.Type, left *int) bool {
 type passing uint8
 
 const (
-	notTold passing = iota
+	unknownPassing passing = iota
 	asInteger
 	asVector
 	asVectors // each element of a homogeneous struct in a register of its own
@@ -142,7 +142,7 @@ const (
 // passing64 returns how values of a type are passed, as arguments and as results.
 func passing64(t *types.Type) passing {
 	if t == nil {
-		return notTold
+		return unknownPassing
 	}
 	if t.Indirect {
 		return byAddress
@@ -150,7 +150,7 @@ func passing64(t *types.Type) passing {
 	switch t.Kind {
 	case types.Int, types.Uint, types.Bool, types.Char, types.Enum, types.Flags, types.Pointer, types.Reference:
 		if t.Size <= 0 || t.Size > 16 {
-			return notTold
+			return unknownPassing
 		}
 		return asInteger
 	case types.Text:
@@ -160,28 +160,28 @@ func passing64(t *types.Type) passing {
 		case t.Size > 16 && !t.Doubtful:
 			return byAddress
 		}
-		return notTold
+		return unknownPassing
 	case types.Struct:
 		if of, _ := homogeneous(t); of != nil {
 			if t.Doubtful {
-				return notTold
+				return unknownPassing
 			}
 			return asVectors
 		}
 		switch {
-		case t.Size <= 0 || t.Size <= 16*resultVectors64 && !isTold(t):
-			return notTold
+		case t.Size <= 0 || t.Size <= 16*resultVectors64 && !hasKnownParts(t):
+			return unknownPassing
 		case t.Size > 16:
 			return byAddress
 		case t.Doubtful:
-			return notTold
+			return unknownPassing
 		}
 		return asInteger
 	}
 	if inVector(t) {
 		return asVector
 	}
-	return notTold
+	return unknownPassing
 }
 
 // An aapcs64 assigns places to the arguments of one call, in order.
@@ -200,7 +200,7 @@ func (s *aapcs64) place(t *types.Type) (place string, pointed bool) {
 		return "", false
 	}
 	how := passing64(t)
-	if s.lost || how == notTold {
+	if s.lost || how == unknownPassing {
 		s.lost = true
 		return "", false
 	}

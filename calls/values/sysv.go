@@ -155,11 +155,11 @@ type sysv struct {
 	lost bool
 	// shifted says that the number of integer registers before the first parameter is not known.
 	shifted bool
-	told
+	entryPlaces
 }
 
 func (s *sysv) begin(f *types.Function) {
-	s.told = toldOf(f, sysvArguments, enterRegisters)
+	s.entryPlaces = entryPlacesOf(f, sysvArguments, enterRegisters)
 	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
 	s.shifted = f.Leading < 0
 	if hidden(f.Result) {
@@ -201,7 +201,7 @@ func (s *stackPlaces) onStack(size, align int) string {
 }
 
 func (s *sysv) place(t *types.Type) (place string, pointed bool) {
-	if place, pointed, told := s.next(t); told {
+	if place, pointed, altered := s.next(t); altered {
 		return place, pointed
 	}
 	if s.lost {

@@ -51,11 +51,11 @@ type win64 struct {
 	// passed after the object, not before it.
 	parameters   []types.Parameter
 	free, behind bool
-	told
+	entryPlaces
 }
 
 func (s *win64) begin(f *types.Function) {
-	s.told = toldOf(f, win64Arguments, win64Registers)
+	s.entryPlaces = entryPlacesOf(f, win64Arguments, win64Registers)
 	s.lost, s.free, s.parameters = f.Altered || f.Leading < 0, f.Free, f.Parameters
 	s.position = max(f.Leading, 0)
 	if f.Result == nil {
@@ -85,7 +85,7 @@ func hiddenWin64(t *types.Type) (is, known bool) {
 }
 
 func (s *win64) place(t *types.Type) (place string, pointed bool) {
-	if place, pointed, told := s.next(t); told {
+	if place, pointed, altered := s.next(t); altered {
 		return place, pointed
 	}
 	i := s.position
@@ -95,11 +95,11 @@ func (s *win64) place(t *types.Type) (place string, pointed bool) {
 		s.position++
 	}
 	direct, known := inRegister(t)
-	var told types.Entry
+	var entry types.Entry
 	if len(s.parameters) > 0 {
-		told, s.parameters = s.parameters[0].Entry, s.parameters[1:]
+		entry, s.parameters = s.parameters[0].Entry, s.parameters[1:]
 	}
-	if !s.lost && known && (told.Kind == types.InRegister || s.free) {
+	if !s.lost && known && (entry.Kind == types.InRegister || s.free) {
 		is := types.Entry{Kind: types.InRegister, Pointed: !direct}
 		switch {
 		case i >= len(win64Integers):
@@ -109,7 +109,7 @@ func (s *win64) place(t *types.Type) (place string, pointed bool) {
 		default:
 			is.Number = dwarfIntegers[i]
 		}
-		if told != is {
+		if entry != is {
 			return "", false
 		}
 	}

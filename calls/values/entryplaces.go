@@ -11,8 +11,8 @@ import (
 // .constprop copies). The calling convention alone does not give the places of the remaining arguments, because it is not known
 // which ones were left out. Debug information gives some of them. This file uses it, on x86-64.
 
-// A told assigns places to the arguments of one call of such a function, in order.
-type told struct {
+// entryPlaces assigns places to the arguments of one call of such a function, in order.
+type entryPlaces struct {
 	parameters []types.Parameter
 	// places are the places of the parameters, "" if debug information does not give one.
 	places []string
@@ -20,12 +20,12 @@ type told struct {
 	altered, known bool
 }
 
-// toldOf returns the places that debug information gives for a function. registers are the DWARF numbers of the registers for
+// entryPlacesOf returns the places that debug information gives for a function. registers are the DWARF numbers of the registers for
 // integers and of those for vectors, in the order of the calling convention, and names are their names in plans. If an argument
 // is left out, later ones move up, but their order stays the same. Otherwise debug information describes something else than
 // the function's arguments.
-func toldOf(f *types.Function, registers [2][]int, names [2][]string) told {
-	t := told{parameters: f.Parameters, places: make([]string, len(f.Parameters)), altered: f.Altered, known: true}
+func entryPlacesOf(f *types.Function, registers [2][]int, names [2][]string) entryPlaces {
+	t := entryPlaces{parameters: f.Parameters, places: make([]string, len(f.Parameters)), altered: f.Altered, known: true}
 	last := [2]int{-1, -1}
 	stack := -1
 	for i := range f.Parameters {
@@ -52,7 +52,7 @@ func toldOf(f *types.Function, registers [2][]int, names [2][]string) told {
 
 // next returns the place of the next argument, or "" if it is not known. is says whether the function is such a copy; if not,
 // the calling convention gives the places.
-func (s *told) next(t *types.Type) (place string, pointed, is bool) {
+func (s *entryPlaces) next(t *types.Type) (place string, pointed, is bool) {
 	if !s.altered {
 		return "", false, false
 	}
