@@ -131,8 +131,8 @@ func New(columns []Column, fonts *Fonts, palette *Palette) *Grid {
 		} else {
 			g.view.dragThumb(track, pos)
 		}
-		g.showBubble()
 		g.scrolled()
+		g.showBubble() // beside the thumb, which has come to its place
 	}
 	g.vbar.onEnd = func() { g.bubble.Hide() }
 	g.hbar = newBar(true)

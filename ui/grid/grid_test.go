@@ -521,3 +521,112 @@ func BenchmarkRedraw(b *testing.B) {
 		draw()
 	}
 }
+
+// What is searched for stands out in each cell that has it, as often as it is there, and nowhere else.
+func TestFoundTextStandsOut(t *testing.T) {
+	g, w := window(t, &numbered{n: 10})
+	of := func(text string) Finder {
+		return func(cell []byte) (int, int) {
+			i := bytes.Index(cell, []byte(text))
+			return i, i + len(text)
+		}
+	}
+	cell := func(column string, row int) image.Rectangle {
+		for _, c := range g.place() {
+			if c.ID == column {
+				return image.Rect(c.x, headerHeight+row*rowHeight, c.x+c.w, headerHeight+(row+1)*rowHeight)
+			}
+		}
+		t.Fatalf("there is no column %s", column)
+		return image.Rectangle{}
+	}
+	// pieces counts the stretches of the colour from left to right.
+	pieces := func(img image.Image, r image.Rectangle) (n int) {
+		inside := false
+		for x := r.Min.X; x < r.Max.X; x++ {
+			here := hasColour(img, image.Rect(x, r.Min.Y, x+1, r.Max.Y), Light.Match)
+			if here && !inside {
+				n++
+			}
+			inside = here
+		}
+		return n
+	}
+	for _, c := range []struct {
+		text   string
+		column string
+		want   int
+	}{{"Shape", "function", 1}, {"::", "function", 2}, {"Shape", "c2", 0}, {"shape.cpp", "c2", 1}, {"nowhere", "function", 0}} {
+		g.SetFind(of(c.text))
+		if got := pieces(w.Canvas().Capture(), cell(c.column, 4)); got != c.want {
+			t.Errorf("%q stands out %d times in %s, want %d", c.text, got, c.column, c.want)
+		}
+	}
+	g.SetFind(of("Shape"))
+	g.SetFind(nil)
+	if got := pieces(w.Canvas().Capture(), cell("function", 4)); got != 0 {
+		t.Errorf("after the search %d places stand out", got)
+	}
+}
+
+// Beside the scroll bar stands where a drag has come to, until it ends; under the pointer the bar is stronger.
+func TestScrollBarTellsThePlace(t *testing.T) {
+	g, w := window(t, &numbered{n: 1_000_000})
+	g.Place = func(row int64) string { return fmt.Sprint("row ", row) }
+	w.Canvas().Capture()
+	if g.bubble.Visible() {
+		t.Error("a place is told before a drag")
+	}
+	strong := func() uint8 { return g.vbar.thumb.FillColor.(color.NRGBA).A }
+	plain := strong()
+	g.vbar.MouseIn(nil)
+	if strong() <= plain {
+		t.Errorf("under the pointer the bar has a strength of %d, else %d", strong(), plain)
+	}
+	g.vbar.MouseMoved(nil)
+	g.vbar.MouseOut()
+	if strong() != plain {
+		t.Errorf("after the pointer has left the bar has a strength of %d, before %d", strong(), plain)
+	}
+	e := &desktop.MouseEvent{Button: desktop.MouseButtonPrimary}
+	e.Position = fyne.NewPos(5, 3)
+	g.vbar.MouseDown(e)
+	for _, y := range []float32{203, 403} {
+		d := &fyne.DragEvent{}
+		d.Position = fyne.NewPos(5, y)
+		g.vbar.Dragged(d)
+		at := g.bubble.Position()
+		if want := fmt.Sprint("row ", g.Top()); g.Top() == 0 || !g.bubble.Visible() || g.bubble.text.Text != want {
+			t.Errorf("dragged to %v it says %q, want %q", y, g.bubble.text.Text, want)
+		}
+		if right := at.X + g.bubble.Size().Width; right > g.raster.Size().Width || at.Y != headerHeight+g.vbar.thumbY() {
+			t.Errorf("dragged to %v the place stands at %v to %v", y, at, right)
+		}
+	}
+	if g.vbar.MouseUp(nil); g.bubble.Visible() || strong() != plain {
+		t.Error("the place stays after the drag")
+	}
+}
+
+// The wheel moves columns sideways, as far as there are any.
+func TestWheelSideways(t *testing.T) {
+	g, w := window(t, &numbered{n: 100})
+	w.Resize(fyne.NewSize(300, headerHeight+10*rowHeight))
+	w.Canvas().Capture()
+	wheel := func(notches float32) int {
+		g.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(-notches*wheelStep, 0)})
+		return g.xoff
+	}
+	most := g.contentWidth() - g.width
+	if most <= wheelRows*rowHeight {
+		t.Fatalf("columns are %d wider than the grid", most)
+	}
+	for _, step := range []struct {
+		notches float32
+		want    int
+	}{{1, wheelRows * rowHeight}, {-1, 0}, {-1, 0}, {1000, most}, {1, most}} {
+		if got := wheel(step.notches); got != step.want {
+			t.Errorf("after %v notches columns begin at %d, want %d", step.notches, got, step.want)
+		}
+	}
+}

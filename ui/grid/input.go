@@ -1,6 +1,7 @@
 package grid
 
 import (
+	"math"
 	"slices"
 
 	"fyne.io/fyne/v2"
@@ -126,7 +127,9 @@ func (g *Grid) Scrolled(e *fyne.ScrollEvent) {
 }
 
 func (g *Grid) scrollSideways(dip float32) {
-	g.xoff = max(min(g.xoff+g.px(dip), g.contentWidth()-g.width), 0)
+	// As far to the left as to the right: px rounds up.
+	by := int(math.Round(float64(dip * g.scale)))
+	g.xoff = max(min(g.xoff+by, g.contentWidth()-g.width), 0)
 	g.changed()
 }
 
