@@ -3,7 +3,12 @@ package app
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -368,5 +373,134 @@ func TestWriteAnalysis(t *testing.T) {
 	}
 	if lines := strings.Count(b.String(), "\n"); lines != nodes+1 || !strings.Contains(b.String(), "\n0,thread ") {
 		t.Errorf("%d lines for %d nodes: %.200s", lines, nodes, b.String())
+	}
+}
+
+// TestStatisticTexts: what is not known of a function's calls is not shown as a time of 0, and a mean of several calls has more digits.
+func TestStatisticTexts(t *testing.T) {
+	second := &rows.Process{Number: 2, ID: 51, Name: "child", Label: "51 child"}
+	for _, test := range []struct {
+		stat        FunctionStat
+		sum, single int64
+		digits      int
+		thread      string
+	}{
+		{FunctionStat{Timed: 2, Thread: 7, ThreadName: "main"}, 5, 5, 6, "7 main"},
+		{FunctionStat{Timed: 1, Thread: 7}, 5, 5, 3, "7"},
+		{FunctionStat{Running: 1, Thread: 7, ThreadName: "main", Process: second}, 5, rows.NoDuration, 3, "7 main, process 51 child"},
+		{FunctionStat{Thread: 7, Process: second}, rows.NoDuration, rows.NoDuration, 3, "7, process 51 child"},
+	} {
+		f := &test.stat
+		if f.Sum(5) != test.sum || f.Single(5) != test.single || f.MeanDigits(3) != test.digits || f.ThreadText() != test.thread {
+			t.Errorf("%+v: sum %d, single %d, %d digits, thread %q", *f, f.Sum(5), f.Single(5), f.MeanDigits(3), f.ThreadText())
+		}
+	}
+	if most := (&FunctionStat{Timed: 2}).MeanDigits(9); most != 9 {
+		t.Errorf("a mean has %d digits of a second", most)
+	}
+}
+
+// TestSumBounds says how far sums can be relied on where calls were running at an unknown end, and where leaves are late.
+func TestSumBounds(t *testing.T) {
+	for _, test := range []struct {
+		timed, running int64
+		endKnown, late bool
+		sum, self      rows.Bound
+	}{
+		{1, 0, false, false, 0, 0},
+		{1, 1, true, false, 0, 0},
+		{1, 1, false, false, rows.AtLeast, rows.AtLeast},
+		{1, 0, false, true, rows.AtMost, rows.About},
+		{0, 1, true, true, 0, rows.About},
+		{1, 1, true, true, rows.AtMost, rows.About},
+		{1, 1, false, true, rows.About, rows.About},
+	} {
+		if sum, self := sumBounds(test.timed, test.running, test.endKnown, test.late); sum != test.sum || self != test.self {
+			t.Errorf("%+v: sum %v, self %v", test, sum, self)
+		}
+	}
+}
+
+// TestReadingOutside asks for rows that are not there and with filters that cannot be read: that is told, and nothing else.
+func TestReadingOutside(t *testing.T) {
+	s := openText(t, threeRuns)
+	ctx := t.Context()
+	for _, row := range []int64{-1, s.Rows().Len(), 1 << 60} {
+		if stack, err := s.Stack(row); err == nil || len(stack) != 0 {
+			t.Errorf("row %d has the stack %v", row, stack)
+		}
+		if _, ok, err := s.Caller(row); err == nil || ok {
+			t.Errorf("row %d has a caller", row)
+		}
+		if _, ok, err := s.NextCall(ctx, row, false); err == nil || ok {
+			t.Errorf("row %d has a next call", row)
+		}
+	}
+	for _, sel := range []Selection{{Where: "("}, {Where: "no:such"}} {
+		list, err := s.Statistics(ctx, sel, nil)
+		tree, err2 := s.CallTree(ctx, sel, TreeOptions{}, nil)
+		if err == nil || err2 == nil || list != nil || tree != nil {
+			t.Errorf("where %q: %v, %v", sel.Where, err, err2)
+		}
+	}
+	// Where nothing is left of a selection there is a tree, and it is empty.
+	if tree, err := s.CallTree(ctx, Selection{Where: "func:nowhere"}, TreeOptions{}, nil); err != nil || tree == nil || len(tree.Roots) != 0 || tree.Calls != 0 {
+		t.Errorf("the tree of nothing is %+v, %v", tree, err)
+	}
+}
+
+// TestWriteSeveral writes the statistics and the tree of several processes as objects and as a table: each has its process.
+func TestWriteSeveral(t *testing.T) {
+	logs := family(t, 51, 0)
+	s := open(t, Inputs{Log: logs[0], Others: logs[1:]})
+	list, err := s.ThreadStatistics(t.Context(), Selection{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := s.CallTree(t.Context(), Selection{}, TreeOptions{ByThread: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make(map[string]int) // calls by process
+	for i := range list {
+		want[list[i].Process.Label] += int(list[i].Calls)
+	}
+	if len(want) != 2 {
+		t.Fatalf("the calls are of %v", want)
+	}
+	for name, write := range map[string]func(w io.Writer, format string) error{
+		"statistics": func(w io.Writer, format string) error { return WriteStatistics(w, format, list, SaveOptions{}) },
+		"tree":       func(w io.Writer, format string) error { return WriteTree(w, format, tree, SaveOptions{}) },
+	} {
+		var table, objects bytes.Buffer
+		if err := errors.Join(write(&table, "csv"), write(&objects, "jsonl")); err != nil {
+			t.Fatal(err)
+		}
+		cells, err := csv.NewReader(&table).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]int)
+		lines := strings.Split(strings.TrimSpace(objects.String()), "\n")
+		if len(lines) != len(cells)-1 {
+			t.Fatalf("%s: %d objects, and a table of %d rows", name, len(lines), len(cells)-1)
+		}
+		for i, line := range lines {
+			var object map[string]any
+			if err := json.Unmarshal([]byte(line), &object); err != nil {
+				t.Fatalf("%s: %v in %s", name, err, line)
+			}
+			for k, column := range cells[0] {
+				if cell := cells[i+1][k]; cell != "" && fmt.Sprint(object[column]) != cell {
+					t.Errorf("%s: %s is %q in the table and %v in the object", name, column, cell, object[column])
+				}
+			}
+			if calls, ok := object["calls"].(float64); ok && object["depth"] == nil {
+				got[object["process"].(string)] += int(calls)
+			}
+		}
+		if name == "statistics" && !maps.Equal(got, want) {
+			t.Errorf("%s: calls are %v, want %v", name, got, want)
+		}
 	}
 }

@@ -277,7 +277,7 @@ func TestFollowShrunk(t *testing.T) {
 	}
 	err := <-f.result
 	var input *InputError
-	if !errors.Is(err, parser.ErrShrunk) || !errors.As(err, &input) || input.Input != LogInput {
+	if !errors.Is(err, parser.ErrShrunk) || !WasCut(err) || !errors.As(err, &input) || input.Input != LogInput {
 		t.Errorf("error %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"debug/dwarf"
 	"debug/elf"
+	"debug/pe"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"logparser/calls/values"
 	"logparser/parser/probes"
 	"logparser/recorder/probe"
+	"logparser/symbols"
+	"logparser/symbols/image"
 )
 
 // formalParameters returns, by the first bytes of functions of an ELF image, the names of their parameters,
@@ -343,5 +346,40 @@ func TestPlanLibraryValues(t *testing.T) {
 	cancel()
 	if _, err := PlanValues(cancelled, Inputs{NoRecordedPaths: true}, []string{filepath.Join(dir, "logtest")}, specs); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestBeginsWithCall: functions of x86 with a hook begin with a call, behind what patches may have replaced.
+func TestBeginsWithCall(t *testing.T) {
+	path := filepath.Join(logtest(t, "windows-x86-clang"), "logtest.exe")
+	data := readFile(t, path)
+	f, err := pe.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := f.Section(".text")
+	for _, test := range []struct {
+		code string
+		want bool
+	}{
+		{"\xe8\x01\x02\x03\x04", true},         // call
+		{"\xff\x15\x01\x02\x03\x04", true},     // call of what an address holds
+		{"\x8b\xff\xe8\x01\x02\x03\x04", true}, // mov edi, edi; call
+		{"\x55\x8b\xec\xe8\x01", false},        // push ebp; mov ebp, esp
+		{"\xff\x25\x01\x02\x03\x04", false},    // jmp
+		{"\x8b\xff\x55\x8b\xec", false},
+	} {
+		changed := bytes.Clone(data)
+		copy(changed[text.Offset:], test.code)
+		im, err := image.Open(&symbols.File{Path: "logtest.exe", ReaderAt: bytes.NewReader(changed), Size: int64(len(changed))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := beginsWithCall(im, uint64(text.VirtualAddress)); got != test.want {
+			t.Errorf("% x: %t", test.code, got)
+		}
+		if beginsWithCall(im, 1<<40) {
+			t.Error("outside of the image")
+		}
 	}
 }

@@ -246,3 +246,22 @@ func TestKeptOfSeveral(t *testing.T) {
 	opened(Inputs{Log: logs[1], Others: logs[:1], IndexCache: cache}, 3)
 	opened(Inputs{Log: logs[0], IndexCache: cache}, 4)
 }
+
+// TestMergeable: logs that have modules and process in the same file can be opened together.
+func TestMergeable(t *testing.T) {
+	trace := family(t, 51, 0)[0]
+	pack := filepath.Join(t.TempDir(), "one.lppack")
+	if _, err := open(t, Inputs{Log: trace}).Pack(t.Context(), pack, PackOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		trace: true,
+		pack:  false,
+		filepath.Join(linuxFolder, "LogDetails.dat"): false,
+		filepath.Join(t.TempDir(), "none.dat"):       false,
+	} {
+		if got := Mergeable(path); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+}

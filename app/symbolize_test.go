@@ -119,6 +119,11 @@ func TestNameText(t *testing.T) {
 	if !gone {
 		t.Errorf("unresolved are %+v", named.Unresolved)
 	}
+	// Names of another build are marked where they are asked for.
+	named, err = NameText(t.Context(), Inputs{NoRecordedPaths: true, LoadMismatched: true}, []NamedImage{{File: program}}, strings.NewReader(lines[2].line), 1<<20)
+	if err != nil || !strings.HasPrefix(string(named.Lines[0].AppendNames(nil)), "  => [mismatched] main at ") {
+		t.Errorf("%s, %v", named.Lines[0].AppendNames(nil), err)
+	}
 	// Only so much of the text is read.
 	named, err = NameText(t.Context(), Inputs{NoRecordedPaths: true}, nil, strings.NewReader(text.String()), int64(len(lines[0].line)))
 	if err != nil || !named.Cut || len(named.Lines) != 1 {
@@ -126,6 +131,37 @@ func TestNameText(t *testing.T) {
 	}
 	if _, err := NameText(t.Context(), Inputs{}, []NamedImage{{File: filepath.Join(dir, "none")}}, strings.NewReader(""), 1); err == nil {
 		t.Error("an image that is not there was opened")
+	}
+}
+
+// TestAppleReport names the frames of a report of macOS, of which all must be there before its first line can be named.
+func TestAppleReport(t *testing.T) {
+	program := filepath.Join(linuxFolder, "logtest")
+	main := elfSymbol(t, program, "main")
+	text := `{"app_name":"logtest","timestamp":"2026-11-27 09:57:54.00 +0100","app_version":"1","bug_type":"309"}` + "\n" + `{
+  "threads" : [{"frames" : [
+    {"imageOffset":` + fmt.Sprint(main.Value) + `,"imageIndex":0}
+  ]}],
+  "usedImages" : [{"base":4294967296,"size":65536,"path":"\/opt\/logtest","name":"logtest"}]
+}`
+	for name, test := range map[string]struct {
+		text string
+		want string
+	}{
+		"whole":   {text, "  => main"},
+		"damaged": {strings.Replace(text, "usedImages", "images", 1), ""},
+	} {
+		named, err := NameText(t.Context(), Inputs{NoRecordedPaths: true}, []NamedImage{{File: program}}, strings.NewReader(test.text), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names string
+		for i := range named.Lines {
+			names += string(named.Lines[i].AppendNames(nil))
+		}
+		if !strings.HasPrefix(names, test.want) || (names == "") != (test.want == "") {
+			t.Errorf("%s: the names are %q, want %q", name, names, test.want)
+		}
 	}
 }
 
@@ -195,6 +231,13 @@ func TestPlacesOfTexts(t *testing.T) {
 	}
 }
 
+// microdump returns the lines of a microdump of the program logtest at an address, whose stack has so many bytes.
+func microdump(base, stack uint64, registers, saved, id []byte) []string {
+	return []string{"-----BEGIN BREAKPAD MICRODUMP-----", "V logtest:1", "O L x86_64 02 x86_64 4.4", "R 0000000B SIGSEGV 0000000000000008",
+		fmt.Sprintf("S 0 %016X %016X 00001000", stack, stack), fmt.Sprintf("S %016X %X", stack, saved), fmt.Sprintf("C %X", registers),
+		fmt.Sprintf("M %016X 0000000000000000 0000000000010000 %X0 logtest", base, id[:16]), "-----END BREAKPAD MICRODUMP-----"}
+}
+
 // TestMicrodumpInText names the stack of a microdump that stands among the lines of a log, at its last line.
 func TestMicrodumpInText(t *testing.T) {
 	program := filepath.Join(linuxFolder, "logtest")
@@ -209,9 +252,7 @@ func TestMicrodumpInText(t *testing.T) {
 	binary.LittleEndian.PutUint64(registers[120+16*8:], base+main.Value)
 	saved := make([]byte, 16)
 	binary.LittleEndian.PutUint64(saved, base+main.Value+main.Size/2) // where main is called from
-	lines := []string{"-----BEGIN BREAKPAD MICRODUMP-----", "V logtest:1", "O L x86_64 02 x86_64 4.4", "R 0000000B SIGSEGV 0000000000000008",
-		fmt.Sprintf("S 0 %016X %016X 00001000", stack, stack), fmt.Sprintf("S %016X %X", stack, saved), fmt.Sprintf("C %X", registers),
-		fmt.Sprintf("M %016X 0000000000000000 0000000000010000 %X0 logtest", base, id[:16]), "-----END BREAKPAD MICRODUMP-----"}
+	lines := microdump(base, stack, registers, saved, id)
 	text := "a line before\n"
 	for _, l := range lines {
 		text += "01-25 09:57:54.139 F/google-breakpad(  467): " + l + "\n"

@@ -238,3 +238,22 @@ func TestTimelineLimit(t *testing.T) {
 		t.Error("no calls are merged")
 	}
 }
+
+// TestHiddenSpans tells what a limit hides of calls that are drawn as one.
+func TestHiddenSpans(t *testing.T) {
+	for _, test := range []struct {
+		span         Span
+		hidden, part bool
+	}{
+		{Span{Calls: 3}, false, false},
+		{Span{Calls: 3, Limited: true, Shown: -1}, true, false}, // not known yet
+		{Span{Calls: 3, Limited: true}, true, false},
+		{Span{Calls: 3, Limited: true, Shown: 2}, false, true},
+		{Span{Calls: 3, Limited: true, Shown: 3}, false, false},
+		{Span{Calls: 3, Limited: true, Shown: 3, About: true}, false, true},
+	} {
+		if s := &test.span; s.Hidden() != test.hidden || s.PartHidden() != test.part {
+			t.Errorf("%+v: hidden %t, in part %t", *s, s.Hidden(), s.PartHidden())
+		}
+	}
+}
