@@ -94,11 +94,12 @@ func (h *Histogram) Buckets() []Bucket {
 			if n == 0 {
 				continue
 			}
-			to := bucketStart(o, s) + 1
-			if o > 0 {
-				to = bucketStart(o, s) + 1<<(o-1)
+			from := bucketStart(o, s)
+			to := from + 1<<max(0, o-1)
+			if to < from {
+				to = math.MaxInt64 // the last bucket ends where durations do
 			}
-			list = append(list, Bucket{bucketStart(o, s), to, n})
+			list = append(list, Bucket{from, to, n})
 		}
 	})
 	return list
