@@ -283,6 +283,34 @@ func TestGrowTail(t *testing.T) {
 	}
 }
 
+// TestCheck asks, without reading on, whether the file is still the log that was read.
+func TestCheck(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		now  []byte
+		want error
+	}{
+		{"the same", recs(10, 1000), nil},
+		{"longer", append(recs(10, 1000), recs(3, 9000)...), nil},
+		{"cut", recs(3, 1000), ErrShrunk},
+		{"empty", nil, ErrShrunk},
+		{"written anew", recs(12, 90_000), ErrShrunk},
+	} {
+		g := newGrowing(t, recs(10, 1000), "")
+		records := g.log.Info().Runs[0].Count
+		if err := g.log.Check(); err != nil {
+			t.Errorf("%s: before: %v", test.name, err)
+		}
+		g.write(g.path, test.now)
+		if err := g.log.Check(); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+			t.Errorf("%s: %v, want %v", test.name, err, test.want)
+		}
+		if n := g.log.Info().Runs[0].Count; n != records {
+			t.Errorf("%s: %d records, before %d", test.name, n, records)
+		}
+	}
+}
+
 func TestGrowShrunk(t *testing.T) {
 	for _, c := range []struct {
 		name string
