@@ -103,6 +103,46 @@ func kept(t testing.TB, store indexcache.Store) (*testlog.Broken, *Index, string
 	return log, x, store.Path(indexcache.Key{1})
 }
 
+// TestNoted keeps something with an index, and finds it again by its name with the same index of the same log only.
+func TestNoted(t *testing.T) {
+	store := indexcache.Store{Folder: t.TempDir()}
+	log, x, _ := kept(t, store)
+	name, note := []byte("tree of all"), []byte("what it is")
+	x.Note(name, note)
+	built := func(k indexcache.Key, in *indexcache.Store) *Index {
+		x := New(log, log.Runs)
+		if in != nil {
+			x.Keep(*in, k)
+		}
+		if err := x.Build(context.Background(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	live := built(indexcache.Key{1}, &store)
+	live.SetLive(true)
+	alone := built(indexcache.Key{}, nil)
+	alone.Note(name, note)
+	for _, test := range []struct {
+		what string
+		x    *Index
+		name []byte
+		want []byte
+	}{
+		{"the same index", x, name, note},
+		{"another name", x, []byte("tree"), nil},
+		{"opened again", built(indexcache.Key{1}, &store), name, note},
+		{"of another log", built(indexcache.Key{2}, &store), name, nil},
+		{"while the log grows", live, name, nil},
+		{"that is not kept", alone, name, nil},
+		{"that is not built", New(log, log.Runs), name, nil},
+	} {
+		if got := test.x.Noted(test.name); !bytes.Equal(got, test.want) {
+			t.Errorf("index %s: %q, want %q", test.what, got, test.want)
+		}
+	}
+}
+
 // refuses holds that a file is not taken, and that the index is built anew.
 func refuses(t *testing.T, log *testlog.Broken, store indexcache.Store, what string) {
 	t.Helper()
