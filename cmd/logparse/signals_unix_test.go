@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,11 +42,15 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// signals are those that ask a program to end, with the status that shells expect.
-var signals = []struct {
+// An endingSignal asks a program to end, with the status that shells expect.
+type endingSignal struct {
 	signal syscall.Signal
 	status int
-}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, 129}}
+}
+
+// signals are those that the command heeds: the tests may run under nohup, and then SIGHUP is ignored, as it should be.
+var signals = slices.DeleteFunc([]endingSignal{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, 129}},
+	func(s endingSignal) bool { return signal.Ignored(s.signal) })
 
 // TestSignalWhileSaving sends signals to a save of one file and of many: nothing
 // of it is left, what was there is as it was, and the status tells the signal.

@@ -76,6 +76,7 @@ func (c *callSource) Reader(describe func(address uint64, space uint16) parser.C
 	r := &callReader{callSource: c, describe: describe, byFrame: make(map[frame]uint32)}
 	r.d = newDecoder(c.l.r, 64<<10)
 	r.d.mapped = &r.bytes
+	r.Limit(parser.NoCallLimits())
 	return r
 }
 

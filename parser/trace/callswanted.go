@@ -20,7 +20,8 @@ import (
 // wanted is the state of a reader that is asked for some calls only.
 type wanted struct {
 	parser.CallLimits
-	limited bool
+	// timed says that calls are wanted by the time of their enter, limited that they are by something else.
+	timed, limited bool
 	// callers is the depth of the innermost open call that has made a returned call. It is -1 if there is none, or if callers
 	// are not wanted.
 	callers int
@@ -39,7 +40,9 @@ type wanted struct {
 func (r *callReader) Limit(l parser.CallLimits) {
 	none := parser.NoCallLimits()
 	none.Callers = l.Callers
-	r.wanted = wanted{CallLimits: l, limited: l != none, callers: -1}
+	timed := l.First != none.First || l.Last != none.Last
+	none.First, none.Last = l.First, l.Last
+	r.wanted = wanted{CallLimits: l, timed: timed, limited: l != none, callers: -1}
 }
 
 const (
@@ -56,7 +59,9 @@ const (
 var wantedSample = 1 << 10
 
 // begin begins a part.
-func (w *wanted) begin() { *w = wanted{CallLimits: w.CallLimits, limited: w.limited, callers: -1} }
+func (w *wanted) begin() {
+	*w = wanted{CallLimits: w.CallLimits, timed: w.timed, limited: w.limited, callers: -1}
+}
 
 // given notes that a call was returned. frames is the length of the stack at that time.
 func (w *wanted) given(frames int) {
@@ -73,13 +78,13 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	}
 	w := &r.wanted
 	deepest := w.Deepest
-	if w.timed() && r.outside(&s) {
-		deepest = -1 // calls that are open already are given in any case
+	if w.timed && r.outside(&s) {
+		deepest = -1 // open calls are returned in any case
 	}
 	// If shifting times to the left first loses no bits, the high word of the product is the time in nanoseconds.
 	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
-	if w.limited && deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
+	if deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
 		if n, stopped = r.shorts(&s, calls, int(deepest)); n > 0 {
 			w.given(len(r.frames))
 		}
@@ -109,12 +114,6 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		w.seen, w.found = 0, 0
 	}
 	return n, stopped
-}
-
-// timed reports whether calls are asked for by the time of their enter.
-func (w *wanted) timed() bool {
-	none := parser.NoCallLimits()
-	return w.First != none.First || w.Last != none.Last
 }
 
 // stepOutside is how many units a stretch before the first wanted time may be long, where it would otherwise reach into the wanted
