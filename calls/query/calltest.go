@@ -71,7 +71,7 @@ type callTester func(c *CallsOf, pass []uint8)
 // NewCallTest makes a predicate one of calls; it is not ok where that asks for more than calls
 // tell.
 func NewCallTest(src *index.Index, p Predicate) (t *CallTest, ok bool) {
-	t = &CallTest{src: src.Steady(), predicate: p}
+	t = &CallTest{src: src.Steady(), predicate: p, times: make(map[rowTest][2]int64)}
 	t.test = t.of(p)
 	return t, t.test != nil
 }

@@ -93,9 +93,6 @@ func (t *CallTest) rows(r rowTest) callTester {
 			return nil
 		}
 	}
-	if t.times == nil {
-		t.times = make(map[rowTest][2]int64)
-	}
 	t.times[r] = [2]int64{from.time, end.time}
 	return func(c *CallsOf, pass []uint8) {
 		least, below := from.of(c.Owner), end.of(c.Owner)

@@ -20,8 +20,8 @@ import (
 // wanted is the state of a reader that is asked for some calls only.
 type wanted struct {
 	parser.CallLimits
-	// timed says that calls are wanted by the time of their enter, limited that they are by something else.
-	timed, limited bool
+	// limited says that there are limits besides those of time.
+	limited bool
 	// callers is the depth of the innermost open call that has made a returned call. It is -1 if there is none, or if callers
 	// are not wanted.
 	callers int
@@ -40,9 +40,8 @@ type wanted struct {
 func (r *callReader) Limit(l parser.CallLimits) {
 	none := parser.NoCallLimits()
 	none.Callers = l.Callers
-	timed := l.First != none.First || l.Last != none.Last
 	none.First, none.Last = l.First, l.Last
-	r.wanted = wanted{CallLimits: l, timed: timed, limited: l != none, callers: -1}
+	r.wanted = wanted{CallLimits: l, limited: l != none, callers: -1}
 }
 
 const (
@@ -59,9 +58,7 @@ const (
 var wantedSample = 1 << 10
 
 // begin begins a part.
-func (w *wanted) begin() {
-	*w = wanted{CallLimits: w.CallLimits, timed: w.timed, limited: w.limited, callers: -1}
-}
+func (w *wanted) begin() { *w = wanted{CallLimits: w.CallLimits, limited: w.limited, callers: -1} }
 
 // given notes that a call was returned. frames is the length of the stack at that time.
 func (w *wanted) given(frames int) {
@@ -78,7 +75,7 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	}
 	w := &r.wanted
 	deepest := w.Deepest
-	if w.timed && r.outside(&s) {
+	if r.outside(&s) {
 		deepest = -1 // open calls are returned in any case
 	}
 	// If shifting times to the left first loses no bits, the high word of the product is the time in nanoseconds.

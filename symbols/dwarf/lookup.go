@@ -42,7 +42,6 @@ type lookup struct {
 // lookup returns what to look addresses up with; the caller gives it back.
 func (t *Table) lookup() *lookup {
 	if l, ok := t.lookups.Get().(*lookup); ok {
-		l.many = false
 		return l
 	}
 	return &lookup{t: t}
@@ -51,6 +50,7 @@ func (t *Table) lookup() *lookup {
 // done takes a lookup back. It keeps only memory: units may be dropped from
 // the cache.
 func (t *Table) done(l *lookup) {
+	l.many = false
 	l.forget()
 	t.lookups.Put(l)
 }
