@@ -98,6 +98,7 @@ type Session struct {
 	views   viewCache
 	sites   callSites
 	taken   callValues
+	jumps   jumpEnds
 
 	// functions are those of the last naming, and named is the number of
 	// addresses that it named. older are the log's states of which there may be

@@ -145,6 +145,14 @@ func (s *Session) readValues(b *block, run int, row int64, n int) error {
 		if e.Kind == parser.Leave {
 			entering, leaving = leaving, entering
 		}
+		if leaving.Form == parser.ValuesOfJump {
+			result, err := s.followJumps(&rowReader{s, b, row, n}, run, of, leaving)
+			if err != nil {
+				return err
+			}
+			result.By, result.Given = leaving.By, leaving.Given
+			leaving = &result
+		}
 		list[k] = s.taken.decode(of, entering, leaving, b.records[k].Partner != calls.NoPartner)
 	}
 	return nil
@@ -206,8 +214,5 @@ func (s *Session) otherValues(b *block, of *callee, row int64, k, n int) (other 
 	if leave && !of.arguments || !leave && !of.results {
 		return other, nil
 	}
-	_, record := s.table.Position(partner)
-	var one [1]parser.CallValues
-	_, err = s.can.ValueTeller.Values(one[:], record)
-	return one[0], err
+	return s.takenAt(partner)
 }

@@ -80,6 +80,13 @@ type valueMemory struct {
 	block    index.Block
 	matchers [64]cachedMatcher
 	open     []index.Node
+	jumped   []jumpedRow
+}
+
+// A jumpedRow is a row of a block, counted from the first, at which a call ended with a jump. m is the matcher of its function.
+type jumpedRow struct {
+	i int
+	m *values.Matcher
 }
 
 // A cachedMatcher is the matcher of an address, nil for none. known is 0 where there is no such address here.
@@ -120,7 +127,7 @@ func (v *valueTest) ofOneStack(src *index.Index, m *valueMemory, b *index.Block,
 		return false, nil
 	}
 	// before returns a call that was entered before the block, the innermost first.
-	m.open = m.open[:0]
+	m.open, m.jumped = m.open[:0], m.jumped[:0]
 	before := func(i int) *index.Node {
 		for len(m.open) <= i && top != index.NoNode && i < mostCrossing {
 			m.open = append(m.open, src.Node(top))
@@ -136,7 +143,7 @@ func (v *valueTest) ofOneStack(src *index.Index, m *valueMemory, b *index.Block,
 	read := v.c.s.can.TakenReader.TakenCalls(record, b.N, &m.pairs, func(t *parser.TakenAt) {
 		i := t.Record
 		k := m.pairs.Partner[i]
-		if entered := int(k) == i; entered != v.enter || t.Form != parser.ValuesByPlan {
+		if entered := int(k) == i; entered != v.enter || t.Form != parser.ValuesByPlan && t.Form != parser.ValuesOfJump {
 			return
 		}
 		var of *values.Matcher
@@ -145,12 +152,19 @@ func (v *valueTest) ofOneStack(src *index.Index, m *valueMemory, b *index.Block,
 		} else if n := before(len(m.pairs.Before) - 1); n != nil {
 			of = v.matcherOf(n.Address)
 		}
-		if of != nil && of.Match(t.Bytes) {
+		switch {
+		case of == nil:
+		case t.Form == parser.ValuesOfJump:
+			m.jumped = append(m.jumped, jumpedRow{i, of})
+		case of.Match(t.Bytes):
 			pass[i/64] |= 1 << (i % 64)
 		}
 	})
 	if !read || !ok || len(m.pairs.Before) > mostCrossing {
 		return false, nil
+	}
+	if err := v.setJumped(pass, b.First, m.jumped); err != nil {
+		return false, err
 	}
 	for w, word := range pass {
 		for ; word != 0; word &= word - 1 {
@@ -193,6 +207,37 @@ func (v *valueTest) setTakenAt(pass []uint64, i, other int64, address uint32) er
 	return err
 }
 
+// setJumped sets the bits of rows from first on at which calls ended with a jump whose results fit.
+func (v *valueTest) setJumped(pass []uint64, first int64, list []jumpedRow) error {
+	for _, j := range list {
+		ok, err := v.jumped(first+int64(j.i), j.m)
+		if err != nil {
+			return err
+		}
+		if ok {
+			pass[j.i/64] |= 1 << (j.i % 64)
+		}
+	}
+	return nil
+}
+
+// jumped tests the result of a call that ended at a row with a jump.
+func (v *valueTest) jumped(row int64, m *values.Matcher) (ok bool, err error) {
+	s := v.c.s
+	taken, err := s.takenAt(row)
+	if err != nil {
+		return false, err
+	}
+	r := rowReader{s: s}
+	e, err := r.event(row)
+	if err != nil {
+		return false, err
+	}
+	run, _ := s.table.Position(row)
+	result, err := s.followJumps(&r, run, s.callee(run, &e, v.by), &taken)
+	return result.Form == parser.ValuesOfJump && result.Taken != nil && m.Match(result.Taken), err
+}
+
 // cachedMatcher returns the matcher of what was taken.
 func (v *valueTest) cachedMatcher(src *index.Index, m *valueMemory, t *parser.TakenAt) *values.Matcher {
 	f := &m.matchers[(t.Address^t.Address>>6)%uint64(len(m.matchers))]
@@ -218,18 +263,27 @@ func (v *valueTest) matcherOf(address uint32) *values.Matcher {
 func (v *valueTest) ofBlock(b *index.Block, candidates, pass []uint64) error {
 	_, record := v.c.s.table.Position(b.First)
 	taken := make([]uint64, len(pass)) // calls that fit, where values were taken
+	var jumped []jumpedRow
 	kind := parser.Enter
 	if !v.enter {
 		kind = parser.Leave
 	}
 	err := v.c.s.can.TakenReader.EachTaken(record, b.N, func(i int, form parser.ValueForm, bytes []byte) {
-		if b.Kind[i] != kind || form != parser.ValuesByPlan {
+		if b.Kind[i] != kind || form != parser.ValuesByPlan && form != parser.ValuesOfJump {
 			return
 		}
-		if m := v.matcherOf(b.Address[i]); m != nil && m.Match(bytes) {
+		m := v.matcherOf(b.Address[i])
+		switch {
+		case m == nil:
+		case form == parser.ValuesOfJump:
+			jumped = append(jumped, jumpedRow{i, m})
+		case m.Match(bytes):
 			taken[i/64] |= 1 << (i % 64)
 		}
 	})
+	if err == nil {
+		err = v.setJumped(taken, b.First, jumped)
+	}
 	if err != nil {
 		return err
 	}
@@ -267,9 +321,12 @@ func (v *valueTest) takenAt(row int64, m *values.Matcher) (ok bool, err error) {
 	if m == nil {
 		return false, nil
 	}
-	_, record := v.c.s.table.Position(row)
-	err = v.c.s.can.TakenReader.EachTaken(record, 1, func(_ int, form parser.ValueForm, bytes []byte) {
-		ok = form == parser.ValuesByPlan && m.Match(bytes)
+	jumped := false
+	err = v.c.s.can.TakenReader.EachTaken(v.c.s.recordOf(row), 1, func(_ int, form parser.ValueForm, bytes []byte) {
+		ok, jumped = form == parser.ValuesByPlan && m.Match(bytes), form == parser.ValuesOfJump
 	})
+	if err == nil && jumped {
+		return v.jumped(row, m)
+	}
 	return ok, err
 }

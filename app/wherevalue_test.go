@@ -128,18 +128,23 @@ func valuedTrace(r *rand.Rand, threads, events int) string {
 	for thread := range threads {
 		fmt.Fprintf(&b, "chunk events stream=%d thread=%d base=1000\nwindow w0 entry 0x400000\n", thread+1, thread+7)
 		var open []int
+		jumped := false
 		for k := range events / threads {
 			// Two calls last long, and of one thread now and then more than are looked up one by one.
 			deep := threads == 1 && k/index.BlockLen%3 == 1 && k%index.BlockLen > index.BlockLen-200
-			if !deep && len(open) > 2 && r.IntN(len(open)) > 2 || len(open) > 0 && k == events/threads-2 {
+			if !jumped && !deep && len(open) > 2 && r.IntN(len(open)) > 2 || len(open) > 0 && k == events/threads-2 {
 				function := open[len(open)-1]
 				open = open[:len(open)-1]
 				b.WriteString("leave +1\n")
-				if r.IntN(3) > 0 && function < 4 {
+				if r.IntN(4) == 0 {
+					b.WriteString("result jump\n") // what comes next may be no call all the same
+					jumped = r.IntN(5) > 0
+				} else if r.IntN(3) > 0 && function < 4 {
 					fmt.Fprintf(&b, "result 1 %x\n", takenBytes(r, function, true))
 				}
 				continue
 			}
+			jumped = false
 			function := 1 + r.IntN(4)
 			open = append(open, function)
 			fmt.Fprintf(&b, "enter +1 w0 %#x\n", 0x100*function)
@@ -179,6 +184,9 @@ func testWhereValues(t *testing.T, threads int) {
 	if testing.Short() {
 		step = 7
 	}
+	if n := jumpResults(t, s, list); n < 100 {
+		t.Errorf("%d results are those of other calls", n)
+	}
 	some, asked := 0, 0
 	for k := 0; k < len(terms); k += step {
 		text := terms[k]
@@ -203,6 +211,21 @@ func testWhereValues(t *testing.T, threads int) {
 	if s.can.TakenReader == nil || !s.taken.decoder(s.can.ValueTeller.ValuesTaken()).Whole() {
 		t.Error("values are not read by the plan")
 	}
+}
+
+// jumpResults returns how many calls that ended with a jump have a result.
+func jumpResults(t *testing.T, s *Session, list []rows.Row) (n int) {
+	t.Helper()
+	taken := make([]parser.CallValues, len(list))
+	if _, err := s.can.ValueTeller.Values(taken, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		if v := list[i].CallValues(); taken[i].Form == parser.ValuesOfJump && v != nil && len(v.Results) > 0 && v.Results[0].Kind != rows.UnknownValue {
+			n++
+		}
+	}
+	return n
 }
 
 // someValues is a log that has values.

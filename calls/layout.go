@@ -37,6 +37,9 @@ func (l *Layout) Position(row int64) (run int, record int64) {
 	return run, l.Runs[run].First + row - l.Starts[run]
 }
 
+// Row returns the row of a record of a run.
+func (l *Layout) Row(run int, record int64) int64 { return l.Starts[run] + record - l.Runs[run].First }
+
 // Elapsed returns the nanoseconds from start to end, within 0 and the
 // greatest int64.
 func Elapsed(start, end int64) int64 {

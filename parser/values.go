@@ -16,7 +16,7 @@ type ValueTeller interface {
 type TakenReader interface {
 	// EachTaken calls f for those of n records from number from on at which hooks took values, in
 	// order; i counts from the first. The bytes are valid until f returns. If reading has to begin again, f is
-	// called for some records twice.
+	// called for some records twice. Of the form ValuesOfJump, Values says more; it may say NoValues.
 	EachTaken(from int64, n int, f func(i int, form ValueForm, taken []byte)) error
 	// TakenCalls is EachTaken for records that enter calls and leave the innermost one, all of one stack: it says
 	// besides which records are of one call, and of which function. It is not ok where the log cannot be read so, or if the
@@ -92,6 +92,9 @@ const (
 	// ValuesAsText are a number for ValuesTaken.Events, four bytes, little-endian, and behind it
 	// what was printed: NAME=VALUE with blanks between.
 	ValuesAsText
+	// ValuesOfJump are none: the call ended with a jump to another function, whose result is that of both. CallValues.Next says
+	// where that call begins.
+	ValuesOfJump
 )
 
 // CallValues is what was taken at a record: arguments where it enters a call, the result
@@ -102,6 +105,9 @@ type CallValues struct {
 	// Taken is what hooks took, in a form.
 	Form  ValueForm
 	Taken []byte
+	// Next is, of the form ValuesOfJump, the record that enters the call whose result is that of this one. It comes after the
+	// record that this was taken at.
+	Next int64
 	// Given are what the program gave itself, in the order in which it did.
 	Given []PlaceValues
 }

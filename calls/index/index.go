@@ -88,6 +88,9 @@ func (x *Index) Position(row int64) (run int, record int64) {
 	return x.layout.Load().Position(row)
 }
 
+// Row returns the row of a record of a run; it may not be there yet.
+func (x *Index) Row(run int, record int64) int64 { return x.layout.Load().Row(run, record) }
+
 // SetLive says whether the program may still be writing. While it may, the
 // anomaly of the last run's open calls is [calls.Running] instead of
 // [calls.Open].

@@ -163,6 +163,10 @@ func (d *Decoder) values(c *Callee, v *parser.CallValues, enter bool) []rows.Val
 		list = registers(v.Taken, enter)
 	case parser.ValuesAsText:
 		list = d.asText(v.Taken, enter)
+	case parser.ValuesOfJump:
+		if v.Taken != nil && !enter {
+			list = d.ofJump(c, v.Taken)
+		}
 	}
 	for i := range v.Given {
 		list = append(list, d.given(c, &v.Given[i], enter)...)

@@ -270,6 +270,14 @@ func (v valued) at(record int64) []byte {
 	return fmt.Appendf(nil, "%d.%d", v.ID, record)
 }
 
+// next returns the record of the call whose result is that of the one that ended at a record, 0 for none.
+func (v valued) next(record int64) int64 {
+	if next := record + 1 + record%5; record%3 == 1 && v.by != nil && next < v.Info().Records {
+		return next
+	}
+	return 0
+}
+
 func (v valued) ValuesTaken() *parser.ValuesTaken { return v.by }
 
 func (v valued) TakenCalls(int64, int, *parser.CallPairs, func(*parser.TakenAt)) bool { return true }
@@ -279,6 +287,9 @@ func (v valued) Values(dst []parser.CallValues, from int64) (int, error) {
 		dst[i] = parser.CallValues{}
 		if b := v.at(from + int64(i)); b != nil {
 			dst[i] = parser.CallValues{By: v.by, Form: parser.ValuesByPlan, Taken: b}
+		}
+		if next := v.next(from + int64(i)); next > 0 {
+			dst[i] = parser.CallValues{By: v.by, Form: parser.ValuesOfJump, Next: next}
 		}
 	}
 	return len(dst), nil
@@ -333,6 +344,12 @@ func TestValues(t *testing.T) {
 			for i := range dst {
 				o := want[from+i]
 				says := string(logs[o.log].at(int64(o.record)))
+				if next := logs[o.log].next(int64(o.record)); next > 0 {
+					if to := want[dst[i].Next]; dst[i].Form != parser.ValuesOfJump || to.log != o.log || int64(to.record) != next {
+						t.Fatalf("seed %d, record %d: %+v leads to %+v, not to record %d of log %d", seed, from+i, dst[i], to, next, o.log)
+					}
+					continue
+				}
 				if string(dst[i].Taken) != says || taken[i] != says || (dst[i].By == nil) != (says == "") || says != "" && string(dst[i].By.Plan) != string(logs[o.log].by.Plan) {
 					t.Fatalf("seed %d, record %d: %+v, %q, want %q", seed, from+i, dst[i], taken[i], says)
 				}

@@ -1,6 +1,9 @@
 package merged
 
 import (
+	"errors"
+	"io"
+
 	"logparser/message"
 	"logparser/parser"
 )
@@ -51,7 +54,9 @@ func (l *Log) ValuesTaken() *parser.ValuesTaken { return l.taken }
 
 // Values implements [parser.ValueTeller].
 func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
-	return l.each(len(dst), from, func(events []parser.Event, of *part, own int64) error {
+	var jumps []*parser.CallValues
+	var parts []*part // that have them
+	done, err := l.each(len(dst), from, func(events []parser.Event, of *part, own int64) error {
 		list := dst[:len(events)]
 		dst = dst[len(events):]
 		clear(list)
@@ -65,9 +70,44 @@ func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
 			if list[i].By != nil {
 				list[i].By = of.taken
 			}
+			if list[i].Form == parser.ValuesOfJump {
+				jumps, parts = append(jumps, &list[i]), append(parts, of)
+			}
 		}
 		return nil
 	})
+	for i, v := range jumps {
+		next, found := l.recordOf(parts[i], v.Next, from)
+		if v.Next = next; found != nil {
+			return done, found
+		}
+		if next == 0 {
+			v.Form = parser.NoValues
+		}
+	}
+	return done, err
+}
+
+// maxJump is how far recordOf looks.
+const maxJump = 1 << 16
+
+var errFound = errors.New("found")
+
+// recordOf returns the record that is record own of a log, from a record on that comes before it; 0 if it is far away.
+func (l *Log) recordOf(wanted *part, own, from int64) (record int64, err error) {
+	at := from
+	_, err = l.each(maxJump, from, func(events []parser.Event, of *part, first int64) error {
+		if of == wanted && own >= first && own < first+int64(len(events)) {
+			record = at + own - first
+			return errFound
+		}
+		at += int64(len(events))
+		return nil
+	})
+	if err == errFound || err == io.EOF {
+		err = nil
+	}
+	return record, err
 }
 
 // EachTaken implements [parser.TakenReader].

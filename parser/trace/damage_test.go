@@ -429,6 +429,10 @@ func FuzzTrace(f *testing.F) {
 			th.Raw(wire.AppendPlaceValues(nil, wire.PlaceResult, 1, []byte{6, 0, 0, 0}))
 			th.Leave(9600)
 			th.Raw(wire.AppendPlanValues(nil, wire.PlanResult, []byte{1, 2}))
+			th.Enter(9700, 0x400000, tracetest.Entry)
+			th.Leave(9800)
+			th.Raw(wire.AppendValues(nil, wire.Result, uint16(wire.Jumped), nil))
+			th.Enter(9900, 0x400040, tracetest.Entry)
 		}
 		if err := w.Close(); err != nil {
 			f.Fatal(err)

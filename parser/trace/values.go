@@ -204,15 +204,63 @@ func (l *Log) readValues(v *view, dst []parser.CallValues, from int64) (int, err
 		if err := l.takeValues(r, of[0].ordinal, of[k-1].ordinal); err != nil {
 			return 0, err
 		}
-		for _, p := range of {
-			if found := r.found[p.ordinal]; found != nil {
-				dst[p.element] = *found
-				dst[p.element].By = v.values
+		for k, p := range of {
+			found := r.found[p.ordinal]
+			if found == nil {
+				continue
+			}
+			taken := *found
+			if taken.Form == parser.ValuesOfJump {
+				if taken.Next, err = l.eventAfter(v, p, of[k+1:], from, int64(n)); err != nil {
+					return 0, err
+				}
+				if taken.Next == 0 {
+					taken.Form = parser.NoValues
+				}
+			}
+			if taken.Form != parser.NoValues || len(taken.Given) > 0 {
+				taken.By = v.values
+				dst[p.element] = taken
 			}
 		}
 		l.releaseValues(r)
 	}
 	return n, nil
+}
+
+// maxJump is how far the record of an event may be from that of the event before in its stream, for eventAfter.
+const maxJump = 1 << 16
+
+// eventAfter returns the record of the event that comes after another in its stream, or 0 if that is far away. after has the
+// places of the stream's later events among the n records from number from on.
+func (l *Log) eventAfter(v *view, p valuePlace, after []valuePlace, from, n int64) (int64, error) {
+	if len(after) > 0 {
+		return from + int64(after[0].element), nil
+	}
+	if v.onlyStream() != nil {
+		return from + int64(p.element) + 1, nil
+	}
+	c := l.cursor(v, from+n, &l.ordinalCursors)
+	c.ordinals = true
+	var events [64]parser.Event
+	for at := from + n; at < min(v.index.total, from+n+maxJump); {
+		k, err := readMapped(l.mapped, c, events[:min(int64(len(events)), v.index.total-at)], at, false)
+		if err == nil && k == 0 {
+			err = errChanged
+		}
+		if err != nil {
+			return 0, err
+		}
+		for i := range events[:k] {
+			if e := &events[i]; e.Thread == p.stream && int64(e.Address) == p.ordinal+1 {
+				l.release(c, &l.ordinalCursors)
+				return at + int64(i), nil
+			}
+		}
+		at += int64(k)
+	}
+	l.release(c, &l.ordinalCursors)
+	return 0, nil
 }
 
 // stream returns the stream with a number, or nil if there is none.
@@ -243,8 +291,10 @@ type valueReader struct {
 	// behind is the number of the last decoded event. Its kind follows.
 	behind     int64
 	behindKind parser.Kind
-	arena      []byte
-	err        error
+	// jumped is the number of the last event plus 1 if its call ended with a jump, else 0.
+	jumped int64
+	arena  []byte
+	err    error
 }
 
 // An openValues is an open call: the number of the event that entered it, and the results that the program gave for it so far.
@@ -311,7 +361,7 @@ func (r *valueReader) begin(first int64) {
 		k = max(k-valuesWithin/sampleEvery, 0)
 	}
 	r.d.restore(r.s, r.v.epochs.times, k)
-	r.from, r.behind = first, -1
+	r.from, r.behind, r.jumped = first, -1, 0
 	r.open, r.parked, r.on = r.open[:0], nil, 0
 	clear(r.found)
 	r.align()
@@ -361,9 +411,19 @@ func (r *valueReader) read(first, last int64) error {
 		}
 	}
 	if r.d.ordinal == r.s.count && until == r.s.count {
-		return r.rest()
+		err := r.rest()
+		r.notJumped()
+		return err
 	}
 	return nil
+}
+
+// notJumped forgets that the last event's call ended with a jump, because no event that enters a call comes directly after it.
+func (r *valueReader) notJumped() {
+	if v := r.found[r.jumped-1]; r.jumped > 0 && v != nil {
+		v.Form = parser.NoValues
+	}
+	r.jumped = 0
 }
 
 // rest reads the records after the stream's last event.
@@ -388,6 +448,10 @@ func (r *valueReader) event(e *parser.Event) {
 	if e.Gap == parser.EventsMissing {
 		r.open = r.open[:0]
 	}
+	if e.Kind != parser.Enter || e.Gap != parser.NoGap || r.jumped != r.d.ordinal {
+		r.notJumped()
+	}
+	r.jumped = 0
 	frames := len(r.d.frames)
 	switch e.Kind {
 	case parser.Enter:
@@ -446,6 +510,9 @@ func (r *valueReader) record(first uint16, offset, length int64, inside []byte) 
 		}
 		v := r.at(r.behind)
 		v.Taken, v.Form = said.Values, form
+		if form == parser.ValuesOfJump {
+			v.Taken, r.jumped = nil, r.behind+1
+		}
 		r.arena = r.arena[:len(r.arena)+len(b)]
 		return
 	}

@@ -173,6 +173,10 @@ func formOf(v *wire.CallValues) parser.ValueForm {
 		return parser.ValuesByPlan
 	case wire.Registers:
 		return parser.ValuesOfRegisters
+	case wire.Jumped:
+		if v.Result {
+			return parser.ValuesOfJump
+		}
 	}
 	return parser.NoValues
 }

@@ -101,7 +101,8 @@ func (d *decoder) takeBehind() error {
 			return err
 		}
 		first := uint16(b[0]) | uint16(b[1])<<8
-		if wire.IsShort(first) || !wire.IsValues(wire.TypeOf(first)) {
+		// A WINDOW may stand before the RESULT of a call that ended with a jump.
+		if typ := wire.TypeOf(first); wire.IsShort(first) || !wire.IsValues(typ) && typ != wire.Window {
 			return nil
 		}
 		if _, err := d.other(nil, d.ordinal); err != nil {
@@ -192,11 +193,7 @@ func (l *Log) EachTaken(from int64, n int, f func(i int, form parser.ValueForm, 
 		}
 		for i := range c.values {
 			t := &c.values[i]
-			form := parser.ValuesByPlan
-			if t.kind == wire.Registers {
-				form = parser.ValuesOfRegisters
-			}
-			f(done+t.element, form, t.bytes)
+			f(done+t.element, formOf(&wire.CallValues{Kind: t.kind, Result: t.result}), t.bytes)
 		}
 		done += k
 	}

@@ -65,7 +65,10 @@ func sayValues(v *parser.CallValues) string {
 	}
 	var list []string
 	if v.Form != parser.NoValues {
-		list = append(list, fmt.Sprintf("%c%x", "-pr"[v.Form], v.Taken))
+		list = append(list, fmt.Sprintf("%c%x", "-prtj"[v.Form], v.Taken))
+	}
+	if v.Form == parser.ValuesOfJump {
+		list[0] += fmt.Sprint(v.Next)
 	}
 	for _, g := range v.Given {
 		list = append(list, fmt.Sprintf("%d:%x", g.Place, g.Bytes))
@@ -163,6 +166,52 @@ func TestValuesWithoutPlan(t *testing.T) {
 	}
 }
 
+// TestValuesOfJumps has calls that end with a jump to the call that comes next in their stream, and records that say so wrongly.
+func TestValuesOfJumps(t *testing.T) {
+	const jump = "enter +5 w0 0x10\nleave +5\nresult jump\n"
+	for _, test := range []struct{ name, first, second, want string }{
+		{"one", jump + "enter +5 w0 0x20\nleave +5\nresult plan 07\n", "", "- j2 - p0700"},
+		{"two", jump + strings.ReplaceAll(jump, "10", "20") + "enter +5 w0 0x30\n", "", "- j2 - j4 -"},
+		{"another window", jump + "window w1 entry 0x8000000\nenter +5 w1 0x20\n", "", "- j2 -"},
+		{"another thread between", jump + "enter +9 w0 0x20\nleave +5\n", "enter +11 w0 0x30\nleave +1\nenter +1 w0 0x40\nleave +1\n", "- j6 - - - - - -"},
+		{"another chunk", jump + "chunk events stream=1 thread=7 base=1020 sequence=1\nwindow w0 entry 0x400000\nenter +5 w0 0x20\n", "", "- j2 -"},
+		{"a chunk is missing", jump + "chunk events stream=1 thread=7 base=1020 sequence=2\nwindow w0 entry 0x400000\nenter +5 w0 0x20\n", "", "- - -"},
+		{"the end", jump, "", "- -"},
+		{"the end of a thread", jump, "enter +50 w0 0x20\nleave +1\n", "- - - -"},
+		{"a leave", "enter +1 w0 0x30\n" + jump + "leave +5\n", "", "- - - -"},
+		{"at an enter", "enter +1 w0 0x30\nresult jump\nenter +1 w0 0x40\n", "", "- -"},
+		{"arguments", "enter +1 w0 0x30\narguments 4\nenter +1 w0 0x40\n", "", "- -"},
+		{"twice", jump + "result jump\nenter +5 w0 0x20\n", "", "- j2 -"},
+		{"and values", jump + "result plan 01\nenter +5 w0 0x20\n", "", "- p0100 -"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := "file begin=1000\nchunk process\nsetting name=\"values\" value=\"plan 0 /a.lpvalues\"\nchunk events stream=1 thread=7 base=1000\nwindow w0 entry 0x400000\n" + test.first
+			if test.second != "" {
+				text += "chunk events stream=2 thread=8 base=1000\nwindow w0 entry 0x400000\n" + test.second
+			}
+			file, err := tracetext.Load(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := open(t, &tracetest.Memory{Bytes: file})
+			if got := saidValues(t, log); got != test.want {
+				t.Errorf("one by one: %s, want %s", got, test.want)
+			}
+			all := make([]parser.CallValues, log.Info().Records)
+			if _, err := log.Values(all, 0); err != nil {
+				t.Fatal(err)
+			}
+			var list []string
+			for i := range all {
+				list = append(list, sayValues(&all[i]))
+			}
+			if got := strings.Join(list, " "); got != test.want {
+				t.Errorf("together: %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 // aValuedCall is an open call of writeValues, with the number of its enter.
 type aValuedCall struct {
 	enter   int
@@ -180,6 +229,7 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 	var want []string
 	list := make([]*tracetest.Thread, threads)
 	open := make([][]aValuedCall, threads)
+	jumped := make([]int, threads) // the record that ended the last call with a jump, else 0
 	for i := range list {
 		list[i] = w.Thread(uint32(i+1), 0, uint64(i+7))
 	}
@@ -212,6 +262,10 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 		if len(*stack) == 0 || len(*stack) < 10 && r.IntN(2) == 0 {
 			th.Enter(now, 0x400000+uint64(r.IntN(50)), tracetest.Entry)
 			*stack = append(*stack, aValuedCall{enter: k})
+			if at := jumped[i]; at > 0 {
+				want[at] = strings.TrimSuffix(fmt.Sprintf("j%d+%s", k, strings.TrimPrefix(want[at], "-")), "+")
+			}
+			jumped[i] = 0
 			if r.IntN(3) == 0 {
 				v := value()
 				th.Raw(appendValues(r, wire.Arguments, wire.ByPlan, v))
@@ -221,7 +275,10 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (
 			top := (*stack)[len(*stack)-1]
 			*stack = (*stack)[:len(*stack)-1]
 			th.Leave(now)
-			if r.IntN(3) == 0 {
+			if jumped[i] = 0; r.IntN(3) == 0 {
+				th.Raw(wire.AppendValues(nil, wire.Result, uint16(wire.Jumped), nil))
+				jumped[i] = k
+			} else if r.IntN(3) == 0 {
 				v := value()
 				th.Raw(appendValues(r, wire.Result, wire.ByPlan, v))
 				say(k, fmt.Sprintf("p%x", v))
@@ -288,6 +345,9 @@ func TestValuesFar(t *testing.T) {
 			}
 			for i := range taken {
 				want := dst[from+i]
+				if taken[i].Form == parser.ValuesOfJump && want.Form == parser.NoValues {
+					continue // the next event of the thread enters no call
+				}
 				if taken[i].Form != want.Form || !bytes.Equal(taken[i].Taken, want.Taken) {
 					t.Fatalf("places %t, record %d: taken %v %x, want %v %x", places, from+i, taken[i].Form, taken[i].Taken, want.Form, want.Taken)
 				}
@@ -333,7 +393,11 @@ func TestValuesAlone(t *testing.T) {
 				n = 1
 			}
 			got := make([]string, n)
-			err := log.EachTaken(int64(from), n, func(i int, form parser.ValueForm, b []byte) { got[i] = fmt.Sprintf("p%x", b) })
+			err := log.EachTaken(int64(from), n, func(i int, form parser.ValueForm, b []byte) {
+				if form == parser.ValuesByPlan {
+					got[i] = fmt.Sprintf("p%x", b)
+				}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

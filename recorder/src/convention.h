@@ -38,4 +38,11 @@
 #define LR_HAVE_ALL_PLANS 0
 #endif
 
+/* 1 where calls that end with a jump are told (jumps.h), which needs to see a longjmp. */
+#if LR_HAVE_ALL_PLANS && defined(__linux__) && !defined(LOGREC_NO_INTERPOSE)
+#define LR_HAVE_JUMPS 1
+#else
+#define LR_HAVE_JUMPS 0
+#endif
+
 #endif

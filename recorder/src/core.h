@@ -36,8 +36,8 @@ enum { LR_LEVELS = 4 };
 enum { LR_IDLE = 1, LR_OFF = 2, LR_GENERAL = 3, LR_SWITCHED = 4 };
 /* A value of lr_level.switched that lr_state.switched never has: a hook was left by longjmp. */
 enum { LR_JUMPED = 3 };
-/* A value of lr_thread.mode that lr_mode never has: calls may have been left without a leave, and the next
- * event finds out which. */
+/* A value of lr_thread.mode that lr_mode never has, so that the next event takes the slow path: calls may have been left
+ * without a leave, or the last one has ended with a jump (jumps.c). */
 enum { LR_LEAVING = 7 };
 extern uintptr_t lr_mode;
 
@@ -66,6 +66,9 @@ struct lr_place {
   /* What the hook keeps of the registers, where values are to be taken of them (values.h): at an
    * enter those with arguments, at a leave those with the result. Else NULL. */
   const struct lr_registers *registers;
+  /* At a leave: where the jump leads that the call ends with (lr_jumps_to), if it is known. At an enter: 1 if the last call has
+   * ended with a jump to this one. Else 0. */
+  uintptr_t jump;
 };
 /* Owners that are no addresses. LR_ONE_CALL: no two open calls have the same frame. LR_QUICK_LEAVE, of entries alone: the
  * same, and what the leave takes is LR_QUICKEST (values.h). Of both, pc is the handle of the function in the plan, or, as that of their hooks,
@@ -160,6 +163,16 @@ struct lr_stack {
   struct lr_stack *older; /* of all coroutines' */
 };
 
+/* The call that has ended with a jump: where that leads, and what the call that begins there must share with it. */
+struct lr_jump {
+  uintptr_t to; /* 0: none */
+  uintptr_t frame, site;
+  uint64_t arguments[7]; /* the registers that they are in, and rbp */
+  const uint8_t *behind; /* its leave, in the chunk of that number */
+  uint32_t sequence, switched;
+  uintptr_t mode; /* lr_thread.mode before it */
+};
+
 enum {
   LR_STACK_BYTES = 1 << 20, /* at first; pages that are not touched cost nothing */
   LR_STACK_MOST = 11184810 * sizeof(struct lr_frame_entry),
@@ -189,6 +202,7 @@ struct lr_thread {
   uint32_t guard, guard_uses, guard_renewals;
   uintptr_t guard_stack;
   size_t guard_stack_size;
+  struct lr_jump jump;
   struct lr_level level[LR_LEVELS];
 };
 enum { LR_THREAD_BYTES = 8192 };

@@ -8,6 +8,7 @@
  * (thread.c), a new way in (process.c), room for stacks (stacks.c), or the decision of the lists on an
  * address (lists.c). */
 
+#include "jumps.h"
 #include "plan.h"
 #include "values.h"
 
@@ -97,6 +98,7 @@ LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame)
     t->dropped++;
     return NULL;
   }
+  if (v == &t->level[0]) lr_forget_jump(t);
   const int left = !lr_idle(v);
   v->inside = frame & ~(uintptr_t)1; /* even: the program itself may give any number as a frame */
   lr_barrier();
@@ -222,8 +224,10 @@ LR_COLD static const struct lr_program *look_up_values(uintptr_t function, const
   return program && program->count ? program : NULL;
 }
 LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr_place *at, int leave) {
-  return LR_UNLIKELY(at->registers != NULL) ? look_up_values(function, at, leave) : NULL;
+  /* Before a jump there is no result yet. */
+  return LR_UNLIKELY(at->registers != NULL) && !(leave && at->jump) ? look_up_values(function, at, leave) : NULL;
 }
+LR_INLINE int returns_something(uintptr_t function, const struct lr_place *at) { return look_up_values(function, at, 1) != NULL; }
 LR_INLINE size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
 /* The stack of the function that called a hook begins behind the hook's return address. */
 LR_INLINE uintptr_t stack_of(const struct lr_place *at) { return by_hook(at) ? at->frame + LR_BELOW_CALL - 8 : at->frame; }
@@ -256,6 +260,7 @@ struct lr_program;
 LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr_place *at, int leave) {
   return (void)function, (void)at, (void)leave, NULL;
 }
+LR_INLINE int returns_something(uintptr_t function, const struct lr_place *at) { return (void)function, (void)at, 0; }
 LR_INLINE size_t room_for(const struct lr_program *program) { return (void)program, (size_t)0; }
 LR_INLINE uint8_t *take_arguments(uint8_t *p, const struct lr_program *program, const struct lr_place *at) { return (void)program, (void)at, p; }
 LR_INLINE uint8_t *take_results(uint8_t *p, const struct lr_program *program, const struct lr_place *at, const struct lr_level *v,
@@ -314,6 +319,21 @@ LR_OWN static void push_hidden(struct lr_level *v, uintptr_t function, unsigned 
   v->top++;
 }
 
+/* put_jump_early writes that a jump leads to the call that begins into the chunk with the leave, if the enter will begin another chunk: 1. An enter that may be taken back
+ * later has to be in one chunk with it, so that both are. */
+LR_OWN static int put_jump_early(const struct lr_thread *t, struct lr_level *v, const struct lr_program *program) {
+  const struct lrf_chunk *const c = v->chunk;
+  if (!lr_is_behind_jump(t, v) || c->used + room_for(program) < v->limit || lr_global.minimum) return 0;
+  if (v->top >= v->stack_end || c->used + LR_JUMP_BYTES > c->size - LRF_CHUNK_HEADER_SIZE) return 0;
+  lr_commit(v, lr_put_jump(lr_position(v)));
+  return 1;
+}
+
+/* take_back_jump removes it, because the enter was not written. */
+LR_OWN static void take_back_jump(const struct lr_thread *t, struct lr_level *v) {
+  if (v->sequence == t->jump.sequence && lr_position(v) == t->jump.behind + LR_JUMP_BYTES) lr_commit(v, t->jump.behind);
+}
+
 LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
                                uintptr_t frame, const struct lr_place *at) {
   const int general = lr_relaxed(&lr_mode) == LR_GENERAL;
@@ -335,12 +355,17 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   }
   const struct lr_program *program = values_of(function, at, 0);
   uint64_t now = lr_time_of(v);
-  if (!room_with(t, v, now, &program)) return;
+  const int early = LR_UNLIKELY(at->jump != 0) && put_jump_early(t, v, program);
+  if (!room_with(t, v, now, &program)) {
+    if (early) take_back_jump(t, v);
+    return;
+  }
   if (v->top >= v->stack_end) lr_more_entries(v);
   if (v->top >= v->stack_end) return;
   uint8_t *p = lr_position(v);
   uint32_t first, from = 0;
   const uintptr_t site = lr_settings.sites ? at->site : 0;
+  const int follows = LR_UNLIKELY(at->jump != 0) && lr_is_behind_jump(t, v);
   p = put_window(v, p, function, kind, &first);
   if (site) {
     p = put_window(v, p, site, 1, &from);
@@ -349,6 +374,7 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   }
   uint8_t *before = p;
   const uint64_t last = v->last;
+  if (follows) p = lr_put_jump(p);
   if (site) {
     lr_store16(p, LRF_FIRST_WORD(LRF_SITE, 3));
     lr_store32(p + 2, windowed(from));
@@ -444,6 +470,7 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     v->last = now;
     v->top = top;
     lr_commit(v, p);
+    if (LR_UNLIKELY(at->jump != 0) && v == &t->level[0] && returns_something(function, at)) lr_left_by_jump(t, at->jump, at->frame, at->registers);
     return;
   }
   /* Calls were left without a leave, or this one was entered while nothing was recorded. The call that
@@ -541,6 +568,7 @@ LR_COLD void lr_ended(const struct lr_place *at) {
     /* The registers belong to the call that begins, not to the one that ends. */
     struct lr_place plain = *at;
     plain.registers = NULL;
+    plain.jump = 0;
     leave_level(t, v, (uintptr_t)(f->function >> 1), f->function & 1, f->frame, 1, &plain);
     if (v->top == before) break;
   }
@@ -576,7 +604,7 @@ LR_COLD void lr_returned(const struct lr_place *at, enum lr_way way) {
 LR_OWN static void record(uint64_t time, unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
   struct lr_thread *t = thread_of_event();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
-  const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0, NULL};
+  const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0, NULL, 0};
   struct lr_level *v = level_begin(t, at.frame);
   if (!v) return;
   const struct lr_event e = {0, 1, &at};

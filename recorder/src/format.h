@@ -1,4 +1,4 @@
-/* format.h: the numbers of the trace format, version 1.2.
+/* format.h: the numbers of the trace format, version 1.3.
  *
  * docs/formats.md, "The trace (.lptrace)", is the specification. Offsets are
  * those of its tables; everything is little-endian. */
@@ -99,8 +99,9 @@ enum {
  * from LRF_PLACE_WORDS on, and has four. */
 enum { LRF_MOST_SHORT_PLACE = 63, LRF_PLACE_WORDS = 8 };
 #define LRF_PLACE_WORD(type, place) ((uint16_t)(((type) | ((place)&3)) << 2 | (place) >> 2 << 12))
-/* What ARGUMENTS and RESULT hold: values by a plan (version 1.1), registers, values of logrec_values.h. */
-enum { LRF_VALUES_PLAN = 1, LRF_VALUES_RAW = 2, LRF_VALUES_PLACE = 3 };
+/* What ARGUMENTS and RESULT hold: values by a plan (version 1.1), registers, values of logrec_values.h; of a RESULT, nothing: the
+ * result is that of the next call (version 1.3). */
+enum { LRF_VALUES_PLAN = 1, LRF_VALUES_RAW = 2, LRF_VALUES_PLACE = 3, LRF_VALUES_JUMP = 4 };
 /* Lengths of texts in them: what is no length. */
 enum { LRF_LONGEST_LENGTH = 0xfff0, LRF_TEXT_LONGER = 0xfffd, LRF_TEXT_UNREADABLE = 0xfffe, LRF_TEXT_NULL = 0xffff };
 /* Flags of STACK. */

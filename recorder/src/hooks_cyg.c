@@ -34,12 +34,12 @@ LOGREC_API void __cyg_profile_func_exit(void *function, void *site);
 #endif
 
 LR_COLD static void enter_slow(void *function, void *site, uintptr_t frame, uintptr_t pc) {
-  const struct lr_place at = {frame, (uintptr_t)site, (uint32_t)(uintptr_t)site, pc, NULL};
+  const struct lr_place at = {frame, (uintptr_t)site, (uint32_t)(uintptr_t)site, pc, NULL, 0};
   lr_enter_slow((uintptr_t)function, 0, frame, &at, LR_CYG);
 }
 
 LR_COLD static void leave_slow(void *function, void *site, uintptr_t frame, uintptr_t pc) {
-  const struct lr_place at = {frame, (uintptr_t)site, (uint32_t)(uintptr_t)site, pc, NULL};
+  const struct lr_place at = {frame, (uintptr_t)site, (uint32_t)(uintptr_t)site, pc, NULL, 0};
   lr_leave_slow((uintptr_t)function, 0, frame, 0, &at, LR_CYG);
 }
 
@@ -55,7 +55,7 @@ LR_OWN void EXIT(void *function, void *site) {
 #if KEEPS_REGISTERS
 LR_INLINE struct lr_place place_of(void *site, const struct lr_registers *registers, const uintptr_t *slot) {
   /* The same frame as lr_frame() returns in ENTER and EXIT. */
-  const struct lr_place at = {(uintptr_t)(slot + 1) - LR_BELOW_CALL, (uintptr_t)site, (uint32_t)(uintptr_t)site, *slot, registers};
+  const struct lr_place at = {(uintptr_t)(slot + 1) - LR_BELOW_CALL, (uintptr_t)site, (uint32_t)(uintptr_t)site, *slot, registers, 0};
   return at;
 }
 

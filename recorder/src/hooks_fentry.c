@@ -12,6 +12,7 @@
 #if defined(_WIN32)
 
 #include "hot.h"
+#include "jumps.h"
 #include "values.h"
 #include "vectors_windows.h"
 
@@ -35,6 +36,7 @@ void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const s
 #include "system_linux.h"
 
 #include "hot.h"
+#include "jumps.h"
 #include "libcalls.h"
 #include "patch.h"
 #include "values.h"
@@ -137,6 +139,13 @@ LR_INLINE int enter_by(const struct lr_valued *f, uintptr_t address, uintptr_t f
   return !done;
 }
 
+/* write_enter_of writes an enter with all that is taken. The level is taken. */
+LR_INLINE int write_enter_of(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
+  if (LR_UNLIKELY(!has_room(v, &f->enter) || !write_enter(v, address, kind, frame, f, r))) return 0;
+  memcpy(&v->top[-1].owner, &f->owner, sizeof f->owner + sizeof f->pc);
+  return 1;
+}
+
 /* enter_with_more is for what lr_take_quickest does not take, enter_with_all for what lr_take_quick does not. */
 LR_APART static int enter_with_all(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
   struct lr_level *const v = &t->level[0];
@@ -144,10 +153,7 @@ LR_APART static int enter_with_all(uintptr_t address, uintptr_t frame, uintptr_t
   int done = 0;
   v->inside = frame;
   lr_barrier();
-  if (LR_LIKELY(f && has_room(v, &f->enter) && write_enter(v, address, kind, frame, f, r))) {
-    memcpy(&v->top[-1].owner, &f->owner, sizeof f->owner + sizeof f->pc);
-    done = 1;
-  }
+  if (LR_LIKELY(f != NULL)) done = write_enter_of(v, address, kind, frame, f, r);
   lr_barrier();
   v->inside = idle;
   return !done;
@@ -233,12 +239,37 @@ LR_APART static int enter_after(uintptr_t address, uintptr_t frame, uintptr_t mo
   return !done;
 }
 
+/* enter_behind_jump is the quick way for what a call has jumped to, which has to say so. The level is not taken. */
+LR_APART static int enter_behind_jump(uintptr_t address, uintptr_t frame, uintptr_t idle, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
+  struct lr_level *const v = &t->level[0];
+  if (t->jump.mode != idle || !lr_idle(v) || !lr_is_jumped_to(t, address, kind, frame, *(const uintptr_t *)frame, r)) return lr_relaxed(&lr_mode) != LR_OFF;
+  const uintptr_t taken = v->inside;
+  int done = 0;
+  v->inside = frame;
+  lr_barrier();
+  const struct lr_valued *const f = lr_valued_quick(address);
+  if (f && !v->jumped && v->chunk->used + LR_JUMP_BYTES < v->limit && lr_is_behind_jump(t, v)) {
+    lr_commit(v, lr_put_jump(lr_position(v)));
+    if (f->enter.quick) {
+      keep_vectors(r, &f->enter);
+      done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, 0, f, r, LR_QUICK);
+    } else {
+      done = write_enter_of(v, address, kind, frame, f, r);
+    }
+    if (LR_UNLIKELY(!done)) lr_commit(v, t->jump.behind);
+  }
+  if (done) lr_forget_jump(t);
+  lr_barrier();
+  v->inside = done ? t->mode : taken;
+  return !done;
+}
+
 /* quickest_enter is the hot path where values are taken. */
 LR_INLINE int quickest_enter(uintptr_t address, uintptr_t frame, struct lr_registers *r, struct lr_thread *t, unsigned kind) {
   struct lr_level *const v = &t->level[0];
   const uintptr_t idle = lr_relaxed(&lr_quick_idle);
   /* idle is no level's inside where recording is off. */
-  if (LR_UNLIKELY(v->inside != idle)) return lr_relaxed(&lr_mode) != LR_OFF;
+  if (LR_UNLIKELY(v->inside != idle)) return enter_behind_jump(address, frame, idle, r, t, kind);
   const struct lr_valued *const f = lr_valued_quickest(address);
   if (LR_UNLIKELY(!f)) return (kind ? enter_with_more : patched_with_more)(address, frame, idle, r, t);
   return enter_by(f, address, frame, idle, r, v, kind, LR_QUICKEST);
@@ -282,7 +313,8 @@ LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t sit
 #endif
 
 LR_INLINE void fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers, unsigned kind, enum lr_way way) {
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
+  const uintptr_t jump = (uintptr_t)lr_comes_by_jump(address, kind, frame, site, registers);
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, jump};
   lr_ended(&at);
   lr_enter_slow(address, kind, frame, &at, way);
 }
@@ -311,8 +343,16 @@ LR_APART static int leave_with_all(uintptr_t address, uintptr_t frame, uintptr_t
   const struct lr_frame_entry *const top = v->top - 1;
   int done = 0;
   if (LR_LIKELY(top->frame == frame && lr_by_frame(top))) {
-    if (!r || !lr_returns(address)) {
+    if (!r) {
       done = lr_try_leave(v, top->function, frame, 2);
+    } else if (!lr_returns(address)) {
+      const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
+      const uintptr_t to = f && f->leave.count ? lr_jumps_to(address, r) : 0;
+      if (LR_LIKELY(f != NULL)) done = lr_try_leave(v, top->function, frame, 2);
+      if (done && to) {
+        lr_left_by_jump(t, to, frame, r);
+        idle = t->mode;
+      }
     } else {
       const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
       if (LR_LIKELY(f && has_room(v, &f->leave))) {
@@ -391,7 +431,9 @@ LR_CALLED int lr_fjump_fast(uintptr_t address, uintptr_t frame, uintptr_t site, 
 #endif
 
 LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers && lr_returns(address) ? registers : NULL};
+  const int returns = registers && lr_returns(address);
+  const uintptr_t jump = registers && !returns ? lr_jumps_to(address, registers) : 0;
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, returns || jump ? registers : NULL, jump};
 #if defined(_WIN32)
   struct lr_vectors vectors;
   lr_vectors_save(&vectors);
@@ -427,7 +469,8 @@ LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, st
 LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers) {
   if (lr_relaxed(&lr_mode) == LR_OFF || plat_busy() || !lr_mirror((uintptr_t)slot)) return;
   redirect(slot);
-  const struct lr_place at = {(uintptr_t)slot, *(const uintptr_t *)((intptr_t)slot + LR_MIRROR), LR_ONE_CALL, LR_ONE_CALL, registers};
+  const uintptr_t frame = (uintptr_t)slot, site = *(const uintptr_t *)((intptr_t)slot + LR_MIRROR);
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, (uintptr_t)lr_comes_by_jump((uintptr_t)call, 0, frame, site, registers)};
   lr_ended(&at);
   lr_enter_slow(call->function, 0, (uintptr_t)slot, &at, LR_LIBCALLS);
 }
@@ -442,7 +485,7 @@ LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, c
 
 LR_CALLED void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   (void)address; /* a ret */
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, 0};
   lr_returned(&at, LR_LIBCALLS);
 }
 

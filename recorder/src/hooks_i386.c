@@ -38,13 +38,13 @@ LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame) { return lr_fas
 LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) { return (void)address, lr_fast_return(frame); }
 
 LR_INLINE void entered(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, 0};
   lr_ended(&at);
   lr_enter_slow(address, 1, frame, &at, LR_FENTRY);
 }
 
 LR_INLINE void returned(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, lr_returns(address) ? registers : NULL};
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, lr_returns(address) ? registers : NULL, 0};
   lr_returned(&at, LR_RETURN);
 }
 

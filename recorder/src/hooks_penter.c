@@ -109,12 +109,12 @@ LR_OWN static const struct lr_frame_entry *find(const struct lr_level *v, uintpt
 }
 
 LR_OWN static void entered(uintptr_t address, uintptr_t frame, const struct lr_registers *registers) {
-  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, registers};
+  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, registers, 0};
   lr_enter_slow(address, 1, frame, &at, LR_PENTER);
 }
 
 LR_OWN static void left(uintptr_t address, uintptr_t frame, const struct lr_registers *registers) {
-  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, registers};
+  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, registers, 0};
   lr_arrived(&at);
   struct lr_thread *t = lr_self_get();
   const struct lr_frame_entry *f = NULL;

@@ -237,13 +237,22 @@ LR_OWN static const char *version_of(const struct dynamic *d, size_t symbol) {
   }
 }
 
+/* replaced returns the recorder's own function of a name, which the loader takes instead of the library's; NULL if there is none.
+ * dlvsym does not find it, because it has no version. */
+LR_OWN static void *replaced(const char *name) {
+  Dl_info own, its;
+  void *const f = dlsym(RTLD_DEFAULT, name);
+  return f && dladdr((void *)lr_libcalls_look, &own) && dladdr(f, &its) && own.dli_fbase == its.dli_fbase ? f : NULL;
+}
+
 /* target_of returns where a slot points to, or will point to after its first use. */
 LR_OWN static uintptr_t target_of(const struct dynamic *d, const ElfW(Rela) * r, const char *name) {
   const uintptr_t now = *(const uintptr_t *)(d->bias + r->r_offset);
   if (now - d->low >= d->high - d->low) return now;
   const char *const version = version_of(d, ELF64_R_SYM(r->r_info));
 #if defined(__GLIBC__)
-  const uintptr_t found = (uintptr_t)(version ? dlvsym(RTLD_DEFAULT, name, version) : dlsym(RTLD_DEFAULT, name));
+  void *const own = version ? replaced(name) : NULL;
+  const uintptr_t found = (uintptr_t)(own ? own : version ? dlvsym(RTLD_DEFAULT, name, version) : dlsym(RTLD_DEFAULT, name));
 #else
   (void)version;
   const uintptr_t found = (uintptr_t)dlsym(RTLD_DEFAULT, name);

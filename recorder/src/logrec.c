@@ -8,12 +8,12 @@
 #include "patch.h"
 
 LR_COLD static void enter_slow(uintptr_t address, unsigned kind, uintptr_t frame, uintptr_t pointer, uintptr_t site) {
-  const struct lr_place at = {pointer, site, LR_BY_HAND, address | 1, NULL};
+  const struct lr_place at = {pointer, site, LR_BY_HAND, address | 1, NULL, 0};
   lr_enter_slow(address, kind, frame, &at, LR_API);
 }
 
 LR_COLD static void leave_slow(uintptr_t address, unsigned kind, uintptr_t frame, uintptr_t pointer, int exact) {
-  const struct lr_place at = {pointer, 0, LR_BY_HAND, address | 1, NULL};
+  const struct lr_place at = {pointer, 0, LR_BY_HAND, address | 1, NULL, 0};
   lr_leave_slow(address, kind, frame, exact, &at, LR_API);
 }
 

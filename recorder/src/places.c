@@ -173,7 +173,7 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
                                 unsigned packed) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF || (lr_settings.triggers && !lr_trigger_event())) return;
-  const struct lr_place at = {frame, 0, LR_BY_HAND, 0, NULL};
+  const struct lr_place at = {frame, 0, LR_BY_HAND, 0, NULL, 0};
   struct lr_level *v = lr_level_begin(t, frame);
   if (!v) return;
   const struct lr_event e = {0, 1, &at};

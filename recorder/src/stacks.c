@@ -14,7 +14,7 @@
  *
  * Whether a call was left is told by frames alone, so it has to be certain: see gone. */
 
-#include "core.h"
+#include "jumps.h"
 
 enum { PAGE_SHIFT = 12, FIRST_ENTRIES = 64, FIRST_PAGES = 1024, MOST_PAGES = 1 << 22, MOST_NEW_PAGES = 256, SLAB = 1 << 20 };
 
@@ -474,6 +474,7 @@ LR_OWN void lr_calls_are_left(void) {
   struct lr_level *const v = &t->level[0];
   /* A jump out of a hook is noticed by the next event (still_inside). */
   if (!lr_alive(t) || !lr_idle(v)) return;
+  lr_forget_jump(t);
   v->jumped = 1;
   t->mode = LR_LEAVING;
   lr_barrier();

@@ -93,7 +93,7 @@ LR_OWN static struct lrf_file_header *create_file(const struct plat_process *pro
 
 /* begin: the earliest time in the log. */
 LR_OWN static void fill_header(struct lrf_file_header *h, const struct plat_process *process, uint64_t begin) {
-  h->minor = 2;
+  h->minor = 3;
   h->major = 1;
   h->size = LRF_HEADER_SIZE;
   h->granularity = LRF_GRANULARITY;

@@ -43,11 +43,10 @@ LR_INLINE int guarded(void) { return 0; }
 #define lr_guarded_text lr_guarded_copy
 #endif
 
-/* copy copies n bytes of memory, n < PAGE, or fewer: up to the first byte, or the first page, that cannot be read. */
 #if defined(_WIN32)
 /* An exception handler would come after those of the program, and debuggers would stop at the faults. So the system
  * copies. ReadProcessMemory would remove the guard from the page below a stack, so VirtualQuery comes first. */
-LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+LR_OWN size_t lr_copy(uint8_t *to, uintptr_t from, size_t n) {
   size_t done = 0;
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
   const DWORD error = GetLastError();
@@ -65,7 +64,7 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   return done;
 }
 #elif defined(__i386__) || defined(__aarch64__)
-LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+LR_OWN size_t lr_copy(uint8_t *to, uintptr_t from, size_t n) {
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE || lr_relaxed(&lr_memory_refused)) return 0;
   /* What one part leads to is copied whole or not at all. */
   const size_t here = PAGE - from % PAGE, first = n < here ? n : here;
@@ -77,7 +76,7 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
 }
 #else
 /* Calls that a sanitizer inserts would change the registers of the system call. */
-__attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN size_t lr_copy(uint8_t *to, uintptr_t from, size_t n) {
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
   if (LR_LIKELY(guarded())) return lr_guarded_copy(to, from, n);
   if (lr_relaxed(&lr_memory_refused)) return 0;
@@ -106,7 +105,7 @@ LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(const struct 
 #else
   (void)r;
 #endif
-  if (at / PAGE != frame / PAGE || (at + 7) / PAGE != frame / PAGE) return copy((uint8_t *)v, at, 8) == 8;
+  if (at / PAGE != frame / PAGE || (at + 7) / PAGE != frame / PAGE) return lr_copy((uint8_t *)v, at, 8) == 8;
   memcpy(v, (const void *)at, 8);
   return 1;
 }
@@ -130,7 +129,7 @@ LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
   size_t n = 0, length = LRF_TEXT_NULL;
   if (from) {
     const int quick = from >= PAGE && guarded();
-    const size_t got = quick ? lr_guarded_text(p + 2, from, most + 1) : copy(p + 2, from, most + 1);
+    const size_t got = quick ? lr_guarded_text(p + 2, from, most + 1) : lr_copy(p + 2, from, most + 1);
     if (quick && got) n = got - 1; /* the bytes before it are not 0 */
     while (n < got && p[2 + n]) {
       n++;
@@ -149,7 +148,7 @@ LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
 /* put_characters writes a text whose length is known. */
 LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t length, size_t most) {
   size_t n = length < most ? (size_t)length : most;
-  if (length >> (POINTER_BYTES == 8 ? 47 : 31) || (n && copy(p + 2, from, n) != n)) {
+  if (length >> (POINTER_BYTES == 8 ? 47 : 31) || (n && lr_copy(p + 2, from, n) != n)) {
     if (length) length = LRF_TEXT_UNREADABLE;
     n = 0;
   } else if (length > LRF_LONGEST_LENGTH) {
@@ -162,7 +161,7 @@ LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t lengt
 /* put_text_at writes the text that a pointer in memory leads to. */
 LR_OWN static uint8_t *put_text_at(uint8_t *p, uintptr_t at, size_t most) {
   uintptr_t from;
-  if (at && copy((uint8_t *)&from, at, sizeof from) == sizeof from) return put_text(p, from, most);
+  if (at && lr_copy((uint8_t *)&from, at, sizeof from) == sizeof from) return put_text(p, from, most);
   lr_store16(p, LRF_TEXT_UNREADABLE);
   return p + 2;
 }
@@ -187,7 +186,7 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
   const size_t size = library == LR_LIBSTDCXX_COW ? POINTER_BYTES : library == LR_LIBCXX || library == LR_LIBCXX_ALTERNATE ? 3 * POINTER_BYTES : sizeof s;
   uintptr_t within = 0, from;
   uint64_t length;
-  if (!at || copy((uint8_t *)s, at, size) != size) {
+  if (!at || lr_copy((uint8_t *)s, at, size) != size) {
     lr_store16(p, at ? LRF_TEXT_UNREADABLE : LRF_TEXT_NULL);
     return p + 2;
   }
@@ -209,7 +208,7 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
     enum { BEFORE = 3 * POINTER_BYTES };
     uintptr_t characters;
     from = s[0];
-    const int there = copy((uint8_t *)&characters, from - BEFORE, sizeof characters) == sizeof characters;
+    const int there = lr_copy((uint8_t *)&characters, from - BEFORE, sizeof characters) == sizeof characters;
     length = there ? characters : 1;
     if (!there) from = 1;
   } else {
@@ -228,14 +227,14 @@ LR_OWN static uint8_t *put_view(uint8_t *p, const uintptr_t *words, unsigned lib
 
 LR_OWN static uint8_t *put_view_at(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
   uintptr_t words[2];
-  if (at && copy((uint8_t *)words, at, sizeof words) == sizeof words) return put_view(p, words, library, most);
+  if (at && lr_copy((uint8_t *)words, at, sizeof words) == sizeof words) return put_view(p, words, library, most);
   lr_store16(p, at ? LRF_TEXT_UNREADABLE : LRF_TEXT_NULL);
   return p + 2;
 }
 
 LR_OWN static uint8_t *put_memory(uint8_t *p, uintptr_t at, uint32_t offset, size_t size) {
   enum { READ, NULL_POINTER, UNREADABLE };
-  p[0] = !at ? NULL_POINTER : at >= PAGE && copy(p + 1, at + offset, size) == size ? READ : UNREADABLE;
+  p[0] = !at ? NULL_POINTER : at >= PAGE && lr_copy(p + 1, at + offset, size) == size ? READ : UNREADABLE;
   return p + 1 + (p[0] == READ ? size : 0);
 }
 

@@ -159,6 +159,10 @@ const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t function);
 
 /* ---- values.c ---- */
 
+/* Copies n bytes of memory, fewer than a page, or those up to the first that cannot be read, and returns how many. It does not
+ * change vector registers. */
+size_t lr_copy(uint8_t *to, uintptr_t from, size_t n);
+
 /* Writes a record of type ARGUMENTS or RESULT at p, and returns its end. There must be room for program->most bytes.
  * frame: where the call's return address lies. kept: the pointers kept for the call, may be NULL. It does not change
  * vector registers. */

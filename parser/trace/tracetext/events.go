@@ -99,6 +99,9 @@ func dumpEvent(record []byte, head int) string {
 	case wire.Arguments:
 		return fmt.Sprintf("arguments %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
 	case wire.Result:
+		if wire.ValueKind(at(0, 2)) == wire.Jumped && len(body) == 2 {
+			return "result jump"
+		}
 		return fmt.Sprintf("result %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
 	case wire.PlanArguments, wire.PlanResult, wire.PlaceArguments, wire.PlaceResult:
 		v, _ := wire.ParseValues(first, body)
@@ -315,6 +318,10 @@ func (e *eventLoader) values(coded, byPlan, ofPlace wire.Type) {
 	var values []byte
 	if len(e.plain) > 0 {
 		values = e.bytes(e.next("bytes"), "the bytes")
+	}
+	if code == "jump" && coded == wire.Result {
+		e.b = wire.AppendValues(e.b, coded, uint16(wire.Jumped), nil)
+		return
 	}
 	if code == "plan" {
 		e.b = wire.AppendPlanValues(e.b, byPlan, values)

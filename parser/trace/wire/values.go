@@ -19,6 +19,9 @@ const (
 	ByPlan    ValueKind = 1
 	Registers ValueKind = 2
 	Given     ValueKind = 3
+	// Jumped has no values. The call ended with a jump to the function that the next event of the stream enters, so that its
+	// result is that of this one.
+	Jumped ValueKind = 4
 )
 
 // CallValues is the content of a record of values.
