@@ -96,23 +96,8 @@ func dumpEvent(record []byte, head int) string {
 			value = strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64)
 		}
 		return fmt.Sprintf("counter +%d %s %s %s", at(0, 2), counters[form], value, strconv.Quote(string(rest(12, 12+int(at(3, 1))))))
-	case wire.Arguments:
-		return fmt.Sprintf("arguments %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
-	case wire.Result:
-		if wire.ValueKind(at(0, 2)) == wire.Jumped && len(body) == 2 {
-			return "result jump"
-		}
-		return fmt.Sprintf("result %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
-	case wire.PlanArguments, wire.PlanResult, wire.PlaceArguments, wire.PlaceResult:
-		v, _ := wire.ParseValues(first, body)
-		name, of := "arguments", "plan"
-		if v.Result {
-			name = "result"
-		}
-		if v.Kind == wire.Given {
-			of = fmt.Sprintf("place%d", v.Place)
-		}
-		return strings.TrimSuffix(fmt.Sprintf("%s %s %s", name, of, hex.EncodeToString(v.Values)), " ")
+	case wire.Arguments, wire.Result, wire.PlanArguments, wire.PlanResult, wire.PlaceArguments, wire.PlaceResult:
+		return dumpValues(typ, first, body, at(0, 2))
 	case wire.Lost:
 		return fmt.Sprintf("lost %d", at(0, 4))
 	case wire.Switch:
@@ -121,6 +106,24 @@ func dumpEvent(record []byte, head int) string {
 		return fmt.Sprintf("left %d", at(0, 4))
 	}
 	return ""
+}
+
+// dumpValues returns the line of a record of values. code is the number that a body with a kind begins with.
+func dumpValues(typ wire.Type, first uint16, body []byte, code uint64) string {
+	v, _ := wire.ParseValues(first, body)
+	name, of, values := "arguments", "plan", v.Values
+	if typ == wire.Result || typ == wire.PlanResult || typ == wire.PlaceResult {
+		name = "result"
+	}
+	switch {
+	case typ == wire.Result && wire.ValueKind(code) == wire.Jumped && len(body) == 2:
+		of = "jump"
+	case typ == wire.Arguments || typ == wire.Result:
+		of, values = strconv.FormatUint(code, 10), body[min(2, len(body)):]
+	case v.Kind == wire.Given:
+		of = fmt.Sprintf("place%d", v.Place)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s %s %s", name, of, hex.EncodeToString(values)), " ")
 }
 
 // isWindow reports whether a word is "w0" to "w7".
