@@ -169,7 +169,7 @@ class Trace {
   void read() {
     if (data_.size() < 4096) return fail("%zu bytes", data_.size());
     if (memcmp(data_.data(), "\x89LPT\r\n\x1a\n", 8) != 0) return fail("magic");
-    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 2) return fail("version");
+    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 3) return fail("version");
     if (at<uint32_t>(12) != 4096 || at<uint32_t>(16) != 4096) return fail("header sizes");
     if (at<uint32_t>(80) != checksum(0, 80)) return fail("checksum of the header");
     flags = at<uint32_t>(20);
