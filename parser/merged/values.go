@@ -1,7 +1,6 @@
 package merged
 
 import (
-	"errors"
 	"io"
 
 	"logparser/message"
@@ -91,20 +90,18 @@ func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
 // maxJump is how far recordOf looks.
 const maxJump = 1 << 16
 
-var errFound = errors.New("found")
-
 // recordOf returns the record that is record own of a log, from a record on that comes before it; 0 if it is far away.
 func (l *Log) recordOf(wanted *part, own, from int64) (record int64, err error) {
 	at := from
 	_, err = l.each(maxJump, from, func(events []parser.Event, of *part, first int64) error {
 		if of == wanted && own >= first && own < first+int64(len(events)) {
 			record = at + own - first
-			return errFound
+			return io.EOF // look no further
 		}
 		at += int64(len(events))
 		return nil
 	})
-	if err == errFound || err == io.EOF {
+	if err == io.EOF {
 		err = nil
 	}
 	return record, err
