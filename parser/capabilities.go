@@ -190,7 +190,7 @@ type ThreadedLog interface {
 type ThreadReader interface {
 	// Next goes over the next n events. It is not ok, and gives nothing, where there is
 	// anything among them but enters and leaves, each leave of its thread's innermost call,
-	// or where they cannot be read; ReadEvents says more of these. Threads are in the order
+	// where times fall, or where they cannot be read; ReadEvents says more of these. Threads are in the order
 	// of their first events.
 	Next(n int) (threads []ThreadCalls, ok bool)
 	// Row says how many of the n events come before an event of a thread, an index into what
@@ -209,9 +209,10 @@ type UntimedReader interface {
 // ThreadCalls are what some events of a thread come to. The events of a thread that a reader goes over have numbers from 1 on.
 type ThreadCalls struct {
 	Thread uint32
-	// First is the number of the first event, End is behind that of the last one. Both have a time in nanoseconds.
-	First, End          uint32
-	FirstTime, LastTime int64
+	// First is the number of the first event, End is behind that of the last one.
+	First, End uint32
+	// Times has the time of each event, in nanoseconds, that of event First first. They do not fall.
+	Times []int64
 	// Depth is how many calls were open before the first event.
 	Depth int32
 	// Ended are the calls that end, in that order, Open those that are entered and stay open, outermost first.
@@ -222,9 +223,6 @@ type ThreadCalls struct {
 
 // A ThreadCall is a call of a known thread; its address and space have a number.
 type ThreadCall struct {
-	// EnterTime and LeaveTime are in nanoseconds. Of a call that was entered before the first event of ThreadCalls EnterTime has
-	// no meaning.
-	EnterTime, LeaveTime int64
 	// Enter and Leave are the numbers of its events, 0 for those that the reader has not gone over.
 	Enter, Leave uint32
 	Depth        int32

@@ -36,22 +36,24 @@ const (
 	// most.
 	maxFailures = 3
 	longestRest = 64
+	// longestSegment is how many times as long as the shortest segments the longest are.
+	longestSegment = 3
 )
 
 // parallel goes on as far as there are whole segments of one run. It does
 // nothing, and says so, where that is not worth it.
 func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, err error) {
-	length := sizes.Block * int64(segmentBlocks)
 	l := c.layout()
 	row := c.pairs.Row()
 	run, _ := l.Position(row)
 	to = min(to, l.Starts[run+1])
 	to -= (to - row) % sizes.Block
+	workers := runtime.GOMAXPROCS(0)
+	length := segmentRows(to-row, workers)
 	if to-row < 2*length || row%sizes.Block != 0 {
 		return false, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan *segment, 2*workers)
 	// A worker takes a pairer only when it begins, so that few are made: each
 	// has the sums of all addresses of a segment.
@@ -124,6 +126,13 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 		tell()
 	}
 	return true, nil
+}
+
+// segmentRows returns how many of rows a segment has: more where there are many, so that what is done for each address of each
+// segment is little even where many threads have it.
+func segmentRows(rows int64, workers int) int64 {
+	length := sizes.Block * int64(segmentBlocks)
+	return length * min(max(rows/(length*4*int64(workers)), 1), longestSegment)
 }
 
 // pairAgain pairs a segment with all that is known.

@@ -5,9 +5,9 @@
 // and knows what is open. A [Segment] begins anywhere, knows of no open calls, and so can be
 // paired beside others; the Sequential takes it over when it has come there
 // ([Sequential.Merge]), or, where the Segment needed to know more, pairs its rows itself. The
-// result is the same. Where the log can give the events of each thread by themselves
-// ([parser.ThreadedLog]), a Segment takes a block's threads one after the other, and asks for
-// the few rows that it needs; see threads.go.
+// result is the same. Where a block has nothing out of the ordinary, a Segment takes its threads one after the other
+// (threads.go), and asks for the few rows that it needs. A [parser.ThreadedLog] gives the calls of each thread by themselves; of
+// other logs a splitter makes them of the block's events (split.go).
 //
 // What is found goes block by block into a [Store], which package index is: a call that is open
 // at the end of the block of its enter is a [Node]; an event that does not just enter a call or

@@ -428,7 +428,7 @@ func (p *pairer) fastPath(th *Thread, events []parser.Event, row uint32) int {
 		if e.Kind == parser.Enter {
 			key := uint64(th.slot)<<16 | uint64(e.Space)
 			i := slots[int(p.byAddress.Start(e.Address, key))&(len(slots)-1)] - 1
-			if int(i) >= len(stats) || stats[i].address != e.Address || stats[i].key != key {
+			if uint(i) >= uint(len(stats)) || stats[i].address != e.Address || stats[i].key != key {
 				i = p.statsOf(th, e.Space, e.Address)
 				stats, slots = p.stats, p.byAddress.Slots
 			}
@@ -519,11 +519,11 @@ func (p *pairer) slowPath(th *Thread, e *parser.Event, row uint32) {
 		}
 	}
 	p.summary.FirstTime, p.summary.LastTime = min(p.summary.FirstTime, e.Time), max(p.summary.LastTime, e.Time)
+	i := p.statsOf(th, e.Space, e.Address)
 	if e.Kind == parser.Leave {
-		p.leave(th, e, row)
+		p.leave(th, i, e, row)
 		return
 	}
-	i := p.statsOf(th, e.Space, e.Address)
 	p.see(i)
 	c := &p.stats[i]
 	c.calls++

@@ -5,9 +5,8 @@ import (
 	"logparser/parser"
 )
 
-// leave closes what a leave closes.
-func (p *pairer) leave(th *Thread, e *parser.Event, row uint32) {
-	i := p.statsOf(th, e.Space, e.Address)
+// leave closes what a leave closes, which has the statistics i.
+func (p *pairer) leave(th *Thread, i uint32, e *parser.Event, row uint32) {
 	p.see(i)
 	p.touch(i)
 	c := &p.stats[i]

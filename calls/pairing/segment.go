@@ -27,10 +27,10 @@ type Segment struct {
 	// addresses appear: the first, or that of its block where they were found in this order.
 	appeared []int64
 	order    []uint32 // see byAppearance
-	// seen has bits for the statistics that events of the block have entered, and words says
-	// where there are any.
-	seen  []uint64
-	words []uint32
+	// sums are by the numbers that a parser.ThreadReader has for addresses. seen is 1 for those that calls of the block have been
+	// added to, 0 for the rest. Its length is a multiple of 8.
+	sums []numberSum
+	seen []byte
 	// inner is the time spent in calls by depth, of those whose caller has not ended. Between threads it is 0.
 	inner []int64
 }
@@ -60,7 +60,10 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 	}
 	var threads parser.ThreadReader
 	refused := 0
-	if p.threaded != nil && p.exact {
+	switch {
+	case p.threaded == nil && p.stacker == nil:
+		threads = newSplitter(p.log, record)
+	case p.threaded != nil && p.exact:
 		threads = p.threaded.ReadThreads(record)
 	}
 	for p.row < to && !p.failed {
@@ -82,6 +85,7 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 		}
 		p.add(events)
 	}
+	p.addNumbered()
 	// Those of an address stay in the order of the pending leaves.
 	slices.SortStableFunc(p.boundaryTimes, func(a, b boundaryTime) int { return cmp.Compare(a.stats, b.stats) })
 	return nil
@@ -154,7 +158,9 @@ func (p *Segment) reset() {
 	p.byID.Reset(len(old.strands))
 	p.byAddress.Reset(len(old.stats))
 	p.histograms.reset()
+	p.sums = p.sums[:0]
 	clear(p.inner)
+	clear(p.seen)
 }
 
 // A segmentBlock is a block of a segment. Its exceptions lack those that depend on the

@@ -32,9 +32,11 @@ type addressStats struct {
 	// other is the number of its records besides calls, timed and zeros.
 	other   int32
 	touched bool
+	// shared says that near belongs to others as well, and is no part of its sum.
+	shared bool
 	// absent says that the address must not be open at the segment's start.
 	absent bool
-	_      [30]byte
+	_      [29]byte
 }
 
 // add counts a call that took some time.
@@ -57,7 +59,7 @@ func (c *addressStats) close(h *histograms, d, children int64) {
 
 // clear forgets what was counted.
 func (c *addressStats) clear() {
-	c.calls, c.timed, c.zeros, c.other, c.near, c.octaves = 0, 0, 0, 0, 0, noOctave
+	c.calls, c.timed, c.zeros, c.other, c.near, c.octaves, c.shared = 0, 0, 0, 0, 0, noOctave, false
 	c.time, c.self, c.recursive, c.max, c.min = 0, 0, 0, 0, math.MaxInt64
 }
 
@@ -96,9 +98,8 @@ func (h *histograms) reset() { h.near, h.octaves = h.near[:0], h.octaves[:1] }
 func (h *histograms) count(c *addressStats, d int64) {
 	o, step := calls.BucketOf(d)
 	if o < nearOctaves {
-		if c.near == 0 && len(h.near) < mostNear {
-			h.near = append(h.near, nearCounts{})
-			c.near = uint32(len(h.near))
+		if c.near == 0 {
+			c.near = h.addNear()
 		}
 		if c.near != 0 {
 			h.near[c.near-1][o][step]++
@@ -115,6 +116,31 @@ func (h *histograms) count(c *addressStats, d int64) {
 		c.octaves = i
 	}
 	h.octaves[i].counts[step]++
+}
+
+// addNear adds counts of the first octaves and returns 1 + where they are, or 0 if there are too many.
+func (h *histograms) addNear() uint32 {
+	if len(h.near) == mostNear {
+		return 0
+	}
+	h.near = append(h.near, nearCounts{})
+	return uint32(len(h.near))
+}
+
+// merge adds counts of the first octaves, 1 + where they are or 0, to those of an address, which has some.
+func (h *histograms) merge(c *addressStats, near uint32) {
+	switch {
+	case near == 0:
+	case c.near == near:
+		c.shared = false
+	default:
+		from, to := &h.near[near-1], &h.near[c.near-1]
+		for o := range from {
+			for k, n := range from[o] {
+				to[o][k] += n
+			}
+		}
+	}
 }
 
 // A Sum is what the calls of an address come to that a [Store] has not been told of. Times
@@ -156,8 +182,12 @@ func (s *Sum) Octaves() iter.Seq2[uint32, *[calls.HistogramSteps]uint32] {
 
 // sum returns the sum of an address.
 func (c *addressStats) sum(h *histograms) Sum {
+	near := c.near
+	if c.shared {
+		near = 0
+	}
 	return Sum{
 		Records: int64(c.calls) + int64(c.timed) + int64(c.zeros) + int64(c.other), Calls: int64(c.calls), Timed: int64(c.timed), Zeros: int64(c.zeros),
-		Time: c.time, Self: c.self, Recursive: c.recursive, Min: c.min, Max: c.max, counts: h, near: c.near, octaves: c.octaves,
+		Time: c.time, Self: c.self, Recursive: c.recursive, Min: c.min, Max: c.max, counts: h, near: near, octaves: c.octaves,
 	}
 }

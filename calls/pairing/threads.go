@@ -2,6 +2,7 @@ package pairing
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
@@ -21,14 +22,14 @@ import (
 // reports whether it is done. Such a block has no exceptions.
 func (p *Segment) pairThreads(r parser.ThreadReader) bool {
 	threads, ok := r.Next(int(sizes.Block))
-	if !ok {
+	if !ok || p.threaded == nil && !p.closesInOrder(r, threads) {
 		return false
 	}
 	p.beginBlock()
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for k := range threads {
 		t := &threads[k]
-		first, last = min(first, t.FirstTime), max(last, t.LastTime)
+		first, last = min(first, t.Times[0]), max(last, t.Times[len(t.Times)-1])
 		p.pairThread(r, k, t)
 		if p.failed {
 			break
@@ -36,17 +37,91 @@ func (p *Segment) pairThreads(r parser.ThreadReader) bool {
 	}
 	p.lastTime, p.timed = last, true
 	p.summary.FirstTime, p.summary.LastTime = min(p.summary.FirstTime, first), max(p.summary.LastTime, last)
-	for _, w := range p.words {
-		for set := p.seen[w]; set != 0; set &= set - 1 {
-			p.see(w*64 + uint32(bits.TrailingZeros64(set)))
-		}
-		p.seen[w] = 0
-	}
-	p.words = p.words[:0]
+	p.seeAll()
 	p.row += sizes.Block
 	p.endBlock()
 	return true
 }
+
+// closesInOrder reports whether the leaves of calls that were entered before the block close them one after the other, as far
+// as the Segment knows these. A [splitter] does not know.
+func (p *Segment) closesInOrder(r parser.ThreadReader, threads []parser.ThreadCalls) bool {
+	for k := range threads {
+		t := &threads[k]
+		th := p.findThread(t.Thread)
+		if th == nil {
+			continue // it knows none
+		}
+		if th.functions != nil {
+			return false
+		}
+		top := th.top
+		for i := range t.Ended {
+			c := &t.Ended[i]
+			if c.Enter >= t.First {
+				continue
+			}
+			if top == NoNode {
+				return false // a leave without an enter
+			}
+			if top >= p.bottom {
+				break
+			}
+			n := &p.nodes[top]
+			address, space := r.Address(c.Address)
+			if of := &p.stats[n.Address]; of.address != address || uint16(of.key) != space {
+				return false
+			}
+			top = n.Parent
+		}
+	}
+	return true
+}
+
+// seeAll notes which addresses calls of the block have that were summed up.
+func (p *Segment) seeAll() {
+	for w := 0; w < len(p.seen); w += 8 {
+		set := p.seen[w:][:8]
+		for v := binary.LittleEndian.Uint64(set); v != 0; v &= v - 1 {
+			p.see(p.sums[w+bits.TrailingZeros64(v)/8].stats)
+		}
+		clear(set)
+	}
+}
+
+// A numberSum is what calls come to of an address that a reader has a number for, on whatever threads: so a log of many threads
+// needs one cache line of an address, and one of its histogram. What depends on what is open on a thread is in its addressStats.
+type numberSum struct {
+	timed, zeros    uint32
+	self, recursive int64
+	max, min        int64
+	stats           uint32 // of the address, on some thread
+	near            uint32 // 1 + where its counts of the first octaves are, 0 for nowhere
+	_               [16]byte
+}
+
+// addNumbered adds to the statistics what is known by numbers.
+func (p *Segment) addNumbered() {
+	for k := range p.sums {
+		s := &p.sums[k]
+		if s.stats == noStats {
+			continue
+		}
+		c := &p.stats[s.stats]
+		c.calls += s.timed + s.zeros
+		c.timed += s.timed
+		c.zeros += s.zeros
+		c.time += s.recursive
+		c.recursive += s.recursive
+		c.self += s.self
+		c.max, c.min = max(c.max, s.max), min(c.min, s.min)
+		p.histograms.merge(c, s.near)
+	}
+	p.sums = p.sums[:0]
+}
+
+// noStats is the index of no statistics.
+const noStats = math.MaxUint32
 
 // A threadBlock is what a thread has in a block.
 type threadBlock struct {
@@ -82,9 +157,8 @@ func (p *Segment) pairThread(r parser.ThreadReader, k int, t *parser.ThreadCalls
 		c := &t.Ended[i]
 		th.below += p.takeInner(c.Depth + 1)
 		depth = c.Depth
-		th.records = before + int64(c.Leave-t.First)
-		address, space := r.Address(c.Address)
-		p.slowPath(th, &parser.Event{Address: address, Time: c.LeaveTime, Thread: t.Thread, Space: space, Kind: parser.Leave}, b.row(c.Leave))
+		th.records = before + 1 + int64(c.Leave-t.First)
+		p.leave(th, p.numbered(&b, c.Address), &parser.Event{Time: t.Times[c.Leave-t.First]}, b.row(c.Leave))
 		if p.failed {
 			return
 		}
@@ -97,7 +171,7 @@ func (p *Segment) pairThread(r parser.ThreadReader, k int, t *parser.ThreadCalls
 		u := &p.stats[s]
 		u.calls++
 		u.open++
-		p.push(th, frame{time: c.EnterTime, children: p.takeInner(c.Depth + 1), ordinal: before + 1 + int64(c.Enter-t.First), row: b.row(c.Enter), stats: s})
+		p.push(th, frame{time: t.Times[c.Enter-t.First], children: p.takeInner(c.Depth + 1), ordinal: before + 1 + int64(c.Enter-t.First), row: b.row(c.Enter), stats: s})
 		th.most = max(th.most, c.Depth-b.base)
 	}
 	th.records = before + int64(t.End-t.First)
@@ -127,89 +201,111 @@ func (p *Segment) numbered(b *threadBlock, number uint16) uint32 {
 	if *i == 0 {
 		address, space := b.r.Address(number)
 		*i = 1 + p.statsOf(th, space, address)
-		for len(p.seen)*64 < len(p.stats) {
-			p.seen = append(p.seen, 0)
+		for len(p.sums) <= int(number) {
+			p.sums = append(p.sums, numberSum{stats: noStats, min: math.MaxInt64})
+		}
+		for len(p.seen) < len(p.sums) {
+			p.seen = append(p.seen, make([]byte, (len(p.seen)+64)&^7)...)
+		}
+		s, c := &p.sums[number], &p.stats[*i-1]
+		if s.stats == noStats {
+			s.stats, s.near = *i-1, p.histograms.addNear()
+		}
+		if c.near == 0 {
+			c.near, c.shared = s.near, s.near != 0
 		}
 	}
 	return *i - 1
 }
 
 // sumCalls adds calls to the statistics until one was entered before the block, and returns how many.
-func (p *Segment) sumCalls(b *threadBlock, ended []parser.ThreadCall) int {
+func (p *Segment) sumCalls(b *threadBlock, ended []parser.ThreadCall) (n int) {
+	// A call is no deeper than all that were open and have been entered.
+	if most := int(b.Depth) + len(b.Times) + 2; most > len(p.inner) {
+		p.inner = append(p.inner, make([]int64, most-len(p.inner))...)
+	}
+	for {
+		n += p.sumKnown(b, ended[n:])
+		if n == len(ended) || ended[n].Enter < b.First {
+			return n
+		}
+		p.numbered(b, ended[n].Address)
+	}
+}
+
+// sumKnown is sumCalls up to a call whose address has no statistics yet.
+func (p *Segment) sumKnown(b *threadBlock, ended []parser.ThreadCall) int {
 	var (
-		th       = b.th
 		first    = b.First
-		numbered = th.numbered
+		times    = b.Times
+		numbered = b.th.numbered
 		stats    = p.stats
-		pending  = uint32(len(th.pending))
+		sums     = p.sums
+		pending  = uint32(len(b.th.pending))
 		inner    = p.inner
-		seen     = p.seen
-		near     = p.histograms.near
 		longer   = max(p.longer, b.longest.Least())
-		longest  = p.summary.MaxDuration
 		deepest  = int32(math.MinInt32)
 		k        int
 	)
 	for k = 0; k < len(ended); k++ {
 		c := &ended[k]
-		if c.Enter < first {
+		// Of a call that was entered before the block the difference is no index, and no statistics are none either.
+		enter, leave, number := uint(c.Enter-first), c.Leave-first, uint(c.Address)
+		if enter >= uint(len(times)) || number >= uint(len(numbered)) || number >= uint(len(sums)) {
 			break
 		}
-		i := uint32(0)
-		if int(c.Address) < len(numbered) {
-			i = numbered[c.Address]
+		i := numbered[number] - 1
+		if uint(i) >= uint(len(stats)) {
+			break
 		}
-		if i--; int(i) >= len(stats) {
-			i = p.numbered(b, c.Address)
-			numbered, stats, seen = th.numbered, p.stats, p.seen
-		}
-		// Whether it was seen in the block before cannot be predicted.
-		w := &seen[i/64]
-		if *w == 0 {
-			p.words = append(p.words, i/64)
-		}
-		*w |= 1 << (i % 64)
-		u := &stats[i]
-		u.calls++
+		p.seen[number] = 1
+		s, u := &sums[number], &stats[i]
 		deepest = max(deepest, c.Depth)
-		if int(c.Depth)+2 > len(inner) {
-			inner = append(inner, make([]int64, int(c.Depth)+2)...)
-			p.inner = inner
-		}
 		at := inner[c.Depth:][:2]
 		children := at[1]
 		at[1] = 0
-		// Most calls of a log whose clock is coarse take no time.
-		if c.LeaveTime <= c.EnterTime {
-			u.zeros++
-			continue
+		d := times[leave] - times[enter]
+		if d <= 0 {
+			// Most calls of a log whose clock is coarse take no time.
+			if d = calls.Elapsed(times[enter], times[leave]); d == 0 {
+				s.zeros++
+				continue
+			}
 		}
-		d := calls.Elapsed(c.EnterTime, c.LeaveTime)
 		at[0] += d
-		u.add(d, children)
+		s.timed++
+		s.self += calls.SelfTime(d, children)
+		s.max, s.min = max(s.max, d), min(s.min, d)
 		if c.Recursive || u.open > 0 {
-			u.recursive += d
-		} else if u.pending != pending {
-			p.addBoundaryTime(th, i, d)
+			s.recursive += d
+		} else {
+			if u.pending != pending {
+				p.addBoundaryTime(b.th, i, 0)
+			}
+			u.time += d
 		}
-		if o, step := calls.BucketOf(d); o < nearOctaves && u.near != 0 {
-			near[u.near-1][o][step]++
+		if o, step := calls.BucketOf(d); o < nearOctaves && s.near != 0 {
+			p.histograms.near[s.near-1][o][step]++
 		} else {
 			p.histograms.count(u, d)
-			near = p.histograms.near
 		}
 		if d >= longer {
-			b.longest.Add(Long{Enter: int64(c.Enter), Leave: int64(c.Leave), EnterTime: c.EnterTime, LeaveTime: c.LeaveTime,
-				Address: i, Depth: c.Depth - b.base})
-			longer = max(longer, b.longest.Least())
+			longer = p.sumLong(b, c, i, d)
 		}
-		longest = max(longest, d)
 	}
 	if k > 0 {
-		th.most = max(th.most, deepest-b.base)
+		b.th.most = max(b.th.most, deepest-b.base)
 	}
-	p.summary.MaxDuration = longest
 	return k
+}
+
+// sumLong takes in a call that may be one of the longest of the block, of the statistics i, and returns how long others have to
+// be for that.
+func (p *Segment) sumLong(b *threadBlock, c *parser.ThreadCall, i uint32, d int64) int64 {
+	p.summary.MaxDuration = max(p.summary.MaxDuration, d)
+	b.longest.Add(Long{Enter: int64(c.Enter), Leave: int64(c.Leave), EnterTime: b.Times[c.Enter-b.First], LeaveTime: b.Times[c.Leave-b.First],
+		Address: i, Depth: c.Depth - b.base})
+	return max(p.longer, b.longest.Least())
 }
 
 // byAppearance returns the statistics in the order in which their addresses appear.

@@ -281,19 +281,27 @@ type stretch struct {
 	up, down uint
 }
 
-// stretch returns the next stretch, with at most most events. segment is the index of the clock's segment that was used last,
-// which stretch updates. ok is false if the next record needs special treatment.
-func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok bool) {
+// shortsUpTo returns where at most most short records end that can be read in a tight loop: records begin before last. ok is
+// false if the next record needs special treatment.
+func (d *decoder) shortsUpTo(most int) (last int, ok bool) {
 	if d.gap != parser.NoGap || d.chunk < 0 || d.time >= d.nextEpoch {
-		return s, false
+		return 0, false
 	}
 	if d.p >= d.stop() {
 		if d.bufAt+int64(d.p) >= d.end || d.fill() != nil {
-			return s, false
+			return 0, false
 		}
 	}
-	s.last = min(d.stop(), len(d.buf)-longestShort+1)
-	if d.p >= s.last {
+	// An event has at least two bytes, which bounds the number of events.
+	last = min(d.stop(), len(d.buf)-longestShort+1, d.p+min(mostShorts, most)*wire.ShortLeaveSize)
+	return last, d.p < last
+}
+
+// stretch returns the next stretch, with at most most events. segment is the index of the clock's segment that was used last,
+// which stretch updates. ok is false if the next record needs special treatment.
+func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok bool) {
+	last, ok := d.shortsUpTo(most)
+	if !ok {
 		return s, false
 	}
 	list := clock.segments
@@ -309,8 +317,7 @@ func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok b
 		return s, false
 	}
 	s.b = d.buf[:len(d.buf)+overread]
-	// An event has at least two bytes, which bounds the number of events.
-	s.last = min(s.last, d.p+min(mostShorts, most)*wire.ShortLeaveSize)
+	s.last = last
 	s.units, s.limit = c.units, limit-c.units
 	s.rate, s.zero, s.up, s.down = c.rate, c.ns, (64-c.shift)&63, c.shift&63 // with a shift of 0, hi is 0, so up does not matter
 	return s, true

@@ -170,6 +170,45 @@ func (s *segment) convert(events []parser.Event) {
 	}
 }
 
+// times converts units, which rise, to nanoseconds in dst. segment is the index of the segment that was used last, which is
+// looked at first; times returns that of the last time.
+func (c *clock) times(dst []int64, units []uint64, segment int) int {
+	for len(units) > 0 {
+		if segment >= len(c.segments) || !c.has(segment, units[0]) {
+			segment = c.find(units[0])
+		}
+		n := len(units)
+		if !c.has(segment, units[n-1]) {
+			n = sort.Search(n, func(i int) bool { return !c.has(segment, units[i]) })
+		}
+		c.segments[segment].times(dst, units[:n])
+		dst, units = dst[n:], units[n:]
+	}
+	return segment
+}
+
+// has reports whether a time belongs to a segment.
+func (c *clock) has(segment int, units uint64) bool {
+	return (segment == 0 || units >= c.segments[segment].units) && (segment+1 == len(c.segments) || units < c.segments[segment+1].units)
+}
+
+// times converts units, which rise, to nanoseconds in dst.
+func (s *segment) times(dst []int64, units []uint64) {
+	if !s.linear(units[0], units[len(units)-1]) {
+		for i, t := range units {
+			dst[i] = s.at(t)
+		}
+		return
+	}
+	from, rate, ns := s.units, s.rate, s.ns
+	up, down := (64-s.shift)&63, s.shift&63 // as in convert
+	dst = dst[:len(units)]
+	for i, t := range units {
+		hi, lo := bits.Mul64(t-from, rate)
+		dst[i] = ns + int64(hi<<up|lo>>down)
+	}
+}
+
 // linear reports whether the segment's bound changes no time from first to last.
 func (s *segment) linear(first, last uint64) bool {
 	return first >= s.units && s.at(last) != s.end && s.span(last-s.units) != maxTime

@@ -85,14 +85,14 @@ type threadSource struct {
 	windows [wire.Windows]window
 	epoch   int
 	segment int // of the clock
-	// calls is the stream's part of the result.
+	// calls is the stream's part of the result, ns the memory of its times.
 	calls parser.ThreadCalls
+	ns    []int64
 }
 
 // A threadFrame is an open call. If its enter was decoded, counted is 1 and number is the number of the enter. Otherwise
 // counted is 0.
 type threadFrame struct {
-	time      int64 // ns
 	number    uint32
 	counted   int32
 	address   uint16
@@ -253,7 +253,7 @@ func (a *threadSource) end() uint32 { return a.first + uint32(len(a.times)) }
 // number.
 func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	d := a.d
-	s, ok := d.stretch(r.c.v.clock, &a.segment, most)
+	last, ok := d.shortsUpTo(most)
 	if !ok || a.changed {
 		return 0
 	}
@@ -263,8 +263,7 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	lowest := top
 	times, ended := a.times[len(a.times):cap(a.times)], a.ended[len(a.ended):cap(a.ended)]
 	number, left := a.end(), 0
-	b, last, units, limit, rate, zero, up, down := s.b, s.last, s.units, s.limit, s.rate, s.zero, s.up, s.down
-	p, time := d.p, d.time-units
+	b, p, time, limit := d.buf[:len(d.buf)+overread], d.p, d.time, d.nextEpoch
 	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
 		if v&1 != 0 {
@@ -276,10 +275,8 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 			lowest = min(lowest, top)
 			p += wire.ShortLeaveSize
 			time = t
-			times[n] = t + units
+			times[n] = t
 			f, c := &frames[top], &ended[left]
-			hi, lo := bits.Mul64(t, rate)
-			c.EnterTime, c.LeaveTime = f.time, zero+int64(hi<<(up&63)|lo>>(down&63))
 			c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = f.number, number+uint32(n), int32(top), f.address, f.recursive
 			counts[f.address] -= f.counted
 			n++
@@ -300,20 +297,16 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 		}
 		p += wire.ShortEnterSize
 		time = t
-		times[n] = t + units
+		times[n] = t
 		n++
-		hi, lo := bits.Mul64(t, rate)
-		at := zero + int64(hi<<(up&63)|lo>>(down&63))
 		count := &counts[enter.address]
 		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last {
 			// The call makes no calls, as most do not, so it need not be pushed on the stack.
 			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
 				p += wire.ShortLeaveSize
 				time = t
-				times[n] = t + units
-				hi, lo := bits.Mul64(t, rate)
+				times[n] = t
 				c := &ended[left]
-				c.EnterTime, c.LeaveTime = at, zero+int64(hi<<(up&63)|lo>>(down&63))
 				c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = number+uint32(n)-1, number+uint32(n), int32(top), enter.address, *count > 0
 				n++
 				left++
@@ -322,10 +315,10 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 		}
 		f := &frames[top]
 		top++
-		f.time, f.number, f.counted, f.address, f.recursive = at, number+uint32(n)-1, 1, enter.address, *count > 0
+		f.number, f.counted, f.address, f.recursive = number+uint32(n)-1, 1, enter.address, *count > 0
 		*count++
 	}
-	d.p, d.time = p, time+units
+	d.p, d.time = p, time
 	d.ordinal += int64(n)
 	a.times, a.ended, a.frames = a.times[:len(a.times)+n], a.ended[:len(a.ended)+left], frames[:top]
 	// The decoder's own stack is needed only between calls of this function, so it is updated here.
@@ -385,7 +378,7 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 		a.changed = a.changed || d.gap != parser.NoGap || d.base != 0 || len(d.frames) != before
 		return 0, true
 	}
-	number, at := a.end(), r.c.v.clock.at(uint64(e[0].Time))
+	number := a.end()
 	a.times = append(a.times, uint64(e[0].Time))
 	usual := !a.changed && e[0].Gap == parser.NoGap && d.unwinds == unwinds && d.base == 0
 	switch after := len(d.frames); {
@@ -394,10 +387,10 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 		if r.failed {
 			return n, false
 		}
-		a.frames = append(a.frames, threadFrame{time: at, number: number, counted: 1, address: address, recursive: a.counts[address] > 0})
+		a.frames = append(a.frames, threadFrame{number: number, counted: 1, address: address, recursive: a.counts[address] > 0})
 		a.counts[address]++
 	case usual && e[0].Kind == parser.Leave && after == before-1:
-		a.leave(number, at)
+		a.leave(number)
 	default:
 		a.unusual = append(a.unusual, number)
 		// Unless the file has listed another stack, since the last event calls were only popped, and this event may have pushed
@@ -407,7 +400,7 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 			kept = max(after-1, 0)
 		}
 		for len(a.frames) > kept {
-			a.leave(number, at)
+			a.leave(number)
 		}
 		r.restack(a, kept, number)
 		r.spare -= len(a.frames) - kept
@@ -418,10 +411,10 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 }
 
 // leave ends the innermost call.
-func (a *threadSource) leave(number uint32, at int64) {
+func (a *threadSource) leave(number uint32) {
 	top := len(a.frames) - 1
 	f := &a.frames[top]
-	a.ended = append(a.ended, parser.ThreadCall{EnterTime: f.time, LeaveTime: at, Enter: f.number, Leave: number, Depth: int32(top), Address: f.address, Recursive: f.recursive})
+	a.ended = append(a.ended, parser.ThreadCall{Enter: f.number, Leave: number, Depth: int32(top), Address: f.address, Recursive: f.recursive})
 	a.counts[f.address] -= f.counted
 	a.frames = a.frames[:top]
 }
@@ -460,9 +453,9 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 // take fills in a.calls for the events from begin to next. It returns false if some of them are unusual.
 func (r *threadReader) take(a *threadSource) bool {
 	first, end := a.first+uint32(a.begin), a.first+uint32(a.next)
-	clock := r.c.v.clock
-	t := parser.ThreadCalls{Thread: a.d.thread, First: first, End: end, Depth: a.depth,
-		FirstTime: clock.at(a.times[a.begin]), LastTime: clock.at(a.times[a.next-1])}
+	a.ns = slices.Grow(a.ns[:0], int(end-first))[:end-first]
+	a.segment = r.c.v.clock.times(a.ns, a.times[a.begin:a.next], a.segment)
+	t := parser.ThreadCalls{Thread: a.d.thread, First: first, End: end, Times: a.ns, Depth: a.depth}
 	rest := a.ended[a.given:]
 	n := sort.Search(len(rest), func(i int) bool { return rest[i].Leave >= end })
 	t.Ended, rest = rest[:n], rest[n:]
@@ -492,7 +485,7 @@ func (r *threadReader) take(a *threadSource) bool {
 			a.depth = int32(i) + 1
 		}
 		if earlier = f.number < first; !earlier {
-			a.open = append(a.open, parser.ThreadCall{EnterTime: f.time, Enter: f.number, Depth: int32(i), Address: f.address, Recursive: f.recursive})
+			a.open = append(a.open, parser.ThreadCall{Enter: f.number, Depth: int32(i), Address: f.address, Recursive: f.recursive})
 		}
 	}
 	a.depth = max(a.depth, 0)
@@ -550,15 +543,20 @@ func (a *threadSource) left() int64 { return a.s.count - a.d.ordinal }
 
 // before returns the index, from low to high, of the first event that is not before a time.
 func (a *threadSource) before(time uint64, low, high int) int {
-	times := a.times
-	for low < high {
-		if m := int(uint(low+high) >> 1); times[m] < time {
-			low = m + 1
-		} else {
-			high = m
-		}
+	times := a.times[low:high]
+	if len(times) == 0 {
+		return low
 	}
-	return low
+	// Where an event lies cannot be predicted, so the loop has no branch on it.
+	from := 0
+	for n := len(times); n > 1; {
+		half := n / 2
+		_, less := bits.Sub64(times[from+half-1], time, 0)
+		from += half & -int(less)
+		n -= half
+	}
+	_, less := bits.Sub64(times[from], time, 0)
+	return low + from + int(less)
 }
 
 // divide sets next in each source so that the first n of all events between low and high lie before it.

@@ -48,19 +48,19 @@ func (entered enteredBySource) differs(l *Log, r parser.ThreadReader, threads []
 	for k, t := range threads {
 		events := make([]parser.Event, t.End-t.First)
 		halves := make([]*parser.ThreadCall, len(events))
-		put := func(c *parser.ThreadCall, number uint32, time int64, kind parser.Kind) {
+		put := func(c *parser.ThreadCall, number uint32, kind parser.Kind) {
 			address, space := r.Address(c.Address)
-			events[number-t.First] = parser.Event{Address: address, Time: time, Thread: t.Thread, Space: space, Kind: kind}
+			events[number-t.First] = parser.Event{Address: address, Time: t.Times[number-t.First], Thread: t.Thread, Space: space, Kind: kind}
 			halves[number-t.First] = c
 		}
 		for i := range t.Ended {
 			c := &t.Ended[i]
-			if put(c, c.Leave, c.LeaveTime, parser.Leave); c.Enter >= t.First {
-				put(c, c.Enter, c.EnterTime, parser.Enter)
+			if put(c, c.Leave, parser.Leave); c.Enter >= t.First {
+				put(c, c.Enter, parser.Enter)
 			}
 		}
 		for i := range t.Open {
-			put(&t.Open[i], t.Open[i].Enter, t.Open[i].EnterTime, parser.Enter)
+			put(&t.Open[i], t.Open[i].Enter, parser.Enter)
 		}
 		for i := range events {
 			row := r.Row(k, t.First+uint32(i))
@@ -93,8 +93,8 @@ func (entered enteredBySource) differs(l *Log, r parser.ThreadReader, threads []
 
 // differsCalls compares calls with their events, which are in the halves, and returns the first difference as an error.
 func differsCalls(t *parser.ThreadCalls, events []parser.Event, halves []*parser.ThreadCall, entered *enteredCalls) error {
-	if t.FirstTime != events[0].Time || t.LastTime != events[len(events)-1].Time {
-		return fmt.Errorf("thread %d has times %d to %d", t.Thread, t.FirstTime, t.LastTime)
+	if len(t.Times) != len(events) {
+		return fmt.Errorf("thread %d has %d times of %d events", t.Thread, len(t.Times), len(events))
 	}
 	if t.First != entered.next {
 		entered.begin(t.First, t.First == 1)

@@ -1,0 +1,242 @@
+package pairing
+
+import (
+	"math"
+	"slices"
+
+	"logparser/calls/internal/sizes"
+	"logparser/parser"
+)
+
+// A splitter is a [parser.ThreadReader] of a log that is no [parser.ThreadedLog]. It reads the events of a block and puts calls
+// together that are entered and left in it. Of calls that were entered before the block it knows nothing, so it takes the
+// address of their leaves for theirs.
+//
+// Which thread an event is of, and whether it is an enter or a leave, cannot be predicted. So no branch depends on either: events
+// are first divided among the threads, and then an enter and a leave do the same, but with other effect.
+type splitter struct {
+	log     parser.Log
+	record  int64 // the next
+	events  []parser.Event
+	threads []*splitThread
+	// recent has threads by hashes of their ids. active are those with events in the block, in the order of their first ones.
+	recent [recentLen]*splitThread
+	active []*splitThread
+	calls  []parser.ThreadCalls
+	// addresses has the addresses by their numbers, byAddress the numbers. cache has some of them by hashes. Number 0 is address 0,
+	// so that an element of the cache that was never filled is not wrong.
+	addresses []splitAddress
+	byAddress map[splitAddress]uint16
+	cache     [1 << splitCacheBits]cachedAddress
+}
+
+const (
+	splitCacheBits = 12
+	// maxSplitThreads is how many threads a splitter has memory for.
+	maxSplitThreads = 64
+	maxSplitNumbers = 1 << 16
+	// splitDepth is what calls have as their depth that are entered where no call of the block is open, and none of before has
+	// ended in it. So no depth is negative.
+	splitDepth = sizes.MaxBlock
+)
+
+// A splitAddress is an address in a space.
+type splitAddress struct {
+	address uint64
+	space   uint16
+}
+
+type cachedAddress struct {
+	address       uint64
+	space, number uint16
+}
+
+// A splitThread is a thread in a block.
+type splitThread struct {
+	id     uint32
+	active bool
+	// next is the number of the next event, left of calls have ended, top are open, and depth is that of the outermost of these.
+	next      uint32
+	left, top uint32
+	depth     int32
+	// counts has for each address how many of its calls are open, unseen for one of which the thread has had none.
+	counts []int32
+	fresh  []parser.NewAddress
+	open   []parser.ThreadCall
+
+	// Of events the first element, of number 0, is none.
+	times  [sizes.MaxBlock + 1]int64
+	rows   [sizes.MaxBlock + 1]uint32
+	ended  [sizes.MaxBlock + 1]parser.ThreadCall
+	frames [sizes.MaxBlock + 1]splitFrame
+}
+
+const unseen = math.MinInt32
+
+// A splitFrame is an open call.
+type splitFrame struct {
+	enter     uint32
+	address   uint16
+	recursive bool
+}
+
+// newSplitter returns a splitter of the events from a record on.
+func newSplitter(log parser.Log, record int64) *splitter {
+	return &splitter{log: log, record: record, addresses: make([]splitAddress, 1), byAddress: map[splitAddress]uint16{{}: 0}}
+}
+
+// Next implements [parser.ThreadReader].
+func (s *splitter) Next(n int) (threads []parser.ThreadCalls, ok bool) {
+	if s.events == nil {
+		s.events = make([]parser.Event, sizes.MaxBlock)
+	}
+	events := s.events[:n]
+	_, err := parser.ReadFull(s.log.ReadEvents, events, s.record)
+	s.record += int64(n)
+	for _, t := range s.active {
+		t.active = false
+	}
+	s.active, s.calls = s.active[:0], s.calls[:0]
+	if err != nil || !s.split(events) {
+		s.closeAll()
+		return nil, false
+	}
+	for _, t := range s.active {
+		s.calls = append(s.calls, t.take())
+	}
+	return s.calls, true
+}
+
+// closeAll forgets the calls that are open where a block was not gone over to its end.
+func (s *splitter) closeAll() {
+	for _, t := range s.active {
+		for k, n := range t.counts {
+			if n != unseen {
+				t.counts[k] = 0
+			}
+		}
+	}
+}
+
+// split puts calls together. It returns false if events are not ordinary.
+func (s *splitter) split(events []parser.Event) bool {
+	clear(s.recent[:])
+	wrong, last := uint32(0), int64(math.MinInt64)
+	for i := range events {
+		e := &events[i]
+		leave := uint32(e.Kind)
+		if e.Time < last || leave > 1 || e.Gap != parser.NoGap {
+			return false
+		}
+		last = e.Time
+		t := s.recent[e.Thread*0x9e3779b1>>24]
+		if t == nil || t.id != e.Thread {
+			if t = s.thread(e.Thread); t == nil {
+				return false
+			}
+		}
+		a := &s.cache[splitHash(e.Address)]
+		if a.address != e.Address || a.space != e.Space {
+			if a = s.number(a, splitAddress{e.Address, e.Space}); a == nil {
+				return false
+			}
+		}
+		number, next := a.number, t.next
+		if int(number) >= len(t.counts) || t.counts[number] == unseen {
+			t.add(number, leave, next)
+		}
+		t.next = next + 1
+		t.times[next], t.rows[next] = last, uint32(i)
+		top, left := t.top, t.left
+		if leave > top {
+			t.depth--
+			t.ended[left] = parser.ThreadCall{Leave: next, Depth: t.depth, Address: number}
+			t.left = left + 1
+			continue
+		}
+		// What an enter writes as an ended call, and a leave as an open one, is overwritten by the next.
+		top -= leave
+		t.top, t.left = top+1-leave, left+leave
+		f, c, count := &t.frames[top], &t.ended[left], &t.counts[number]
+		wrong |= uint32(f.address^number) * leave
+		c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = f.enter, next, t.depth+int32(top), number, f.recursive
+		f.enter, f.address, f.recursive = next, number, *count > 0
+		*count += 1 - 2*int32(leave)
+	}
+	return wrong == 0
+}
+
+func splitHash(address uint64) uint64 { return address * 0x9e3779b97f4a7c15 >> (64 - splitCacheBits) }
+
+// thread returns a thread, which has events in the block now. It returns nil if there are too many threads.
+func (s *splitter) thread(id uint32) *splitThread {
+	i := slices.IndexFunc(s.threads, func(t *splitThread) bool { return t.id == id })
+	if i < 0 {
+		if len(s.threads) == maxSplitThreads {
+			return nil
+		}
+		i = len(s.threads)
+		s.threads = append(s.threads, &splitThread{id: id})
+	}
+	t := s.threads[i]
+	s.recent[id*0x9e3779b1>>24] = t
+	if !t.active {
+		t.active, t.next, t.left, t.top, t.depth = true, 1, 0, 0, splitDepth
+		t.fresh, t.open = t.fresh[:0], t.open[:0]
+		s.active = append(s.active, t)
+	}
+	return t
+}
+
+// number returns the element of the cache that has the number of an address, whose place is a or the one beside it. It returns
+// nil if there are too many.
+func (s *splitter) number(a *cachedAddress, of splitAddress) *cachedAddress {
+	second := &s.cache[splitHash(of.address)^1]
+	if second.address == of.address && second.space == of.space {
+		return second
+	}
+	n, ok := s.byAddress[of]
+	if !ok {
+		if len(s.addresses) == maxSplitNumbers {
+			return nil
+		}
+		n = uint16(len(s.addresses))
+		s.byAddress[of] = n
+		s.addresses = append(s.addresses, of)
+	}
+	if second.number == 0 {
+		*second = *a
+	}
+	*a = cachedAddress{of.address, of.space, n}
+	return a
+}
+
+// add notes an address of which the thread has had no call, if its event next enters one.
+func (t *splitThread) add(number uint16, leave, next uint32) {
+	for int(number) >= len(t.counts) {
+		t.counts = append(t.counts, unseen)
+	}
+	if leave == 0 {
+		t.counts[number] = 0
+		t.fresh = append(t.fresh, parser.NewAddress{Address: number, Enter: next})
+	}
+}
+
+// take returns what a thread has in the block. It knows of no open calls any more.
+func (t *splitThread) take() parser.ThreadCalls {
+	for i, f := range t.frames[:t.top] {
+		t.counts[f.address]--
+		t.open = append(t.open, parser.ThreadCall{Enter: f.enter, Depth: t.depth + int32(i), Address: f.address, Recursive: f.recursive})
+	}
+	return parser.ThreadCalls{Thread: t.id, First: 1, End: t.next, Times: t.times[1:t.next], Depth: splitDepth,
+		Ended: t.ended[:t.left], Open: t.open, New: t.fresh}
+}
+
+// Row implements [parser.ThreadReader].
+func (s *splitter) Row(thread int, number uint32) int { return int(s.active[thread].rows[number]) }
+
+// Address implements [parser.ThreadReader].
+func (s *splitter) Address(number uint16) (address uint64, space uint16) {
+	a := &s.addresses[number]
+	return a.address, a.space
+}
