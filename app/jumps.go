@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"io"
 	"sync"
 
 	"logparser/parser"
@@ -53,6 +55,21 @@ type rowReader struct {
 	b     *block
 	first int64
 	n     int
+}
+
+// readBlock reads rows of one run into a block.
+func (r *rowReader) readBlock(b *block, first int64, n int) error {
+	r.b, r.first, r.n = b, first, n
+	record := r.s.recordOf(first)
+	if got, err := r.s.log.ReadEvents(b.events[:n], record); got < n {
+		return cmp.Or(err, io.ErrUnexpectedEOF)
+	}
+	r.s.table.Read(b.records[:n], first)
+	if b.more.taken == nil {
+		b.more.taken = make([]parser.CallValues, blockRows)
+	}
+	_, err := r.s.can.ValueTeller.Values(b.more.taken[:n], record)
+	return err
 }
 
 // within returns the place of a row in the block.

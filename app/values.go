@@ -118,6 +118,8 @@ func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *call
 func (s *Session) readValues(b *block, run int, row int64, n int) error {
 	if b.more.values == nil {
 		b.more.values = make([]*rows.CallValues, blockRows)
+	}
+	if b.more.taken == nil {
 		b.more.taken = make([]parser.CallValues, blockRows)
 	}
 	list, taken := b.more.values[:n], b.more.taken[:n]

@@ -163,7 +163,7 @@ func (v *valueTest) ofOneStack(src *index.Index, m *valueMemory, b *index.Block,
 	if !read || !ok || len(m.pairs.Before) > mostCrossing {
 		return false, nil
 	}
-	if err := v.setJumped(pass, b.First, m.jumped); err != nil {
+	if err := v.setJumped(pass, b.First, b.N, m.jumped); err != nil {
 		return false, err
 	}
 	for w, word := range pass {
@@ -207,10 +207,19 @@ func (v *valueTest) setTakenAt(pass []uint64, i, other int64, address uint32) er
 	return err
 }
 
-// setJumped sets the bits of rows from first on at which calls ended with a jump whose results fit.
-func (v *valueTest) setJumped(pass []uint64, first int64, list []jumpedRow) error {
+// setJumped sets the bits of those of n rows from first on at which calls ended with a jump whose results fit.
+func (v *valueTest) setJumped(pass []uint64, first int64, n int, list []jumpedRow) error {
+	const few = 4
+	r := rowReader{s: v.c.s}
+	if len(list) > few {
+		b := blocks.Get().(*block)
+		defer blocks.Put(b)
+		if err := r.readBlock(b, first, n); err != nil {
+			return err
+		}
+	}
 	for _, j := range list {
-		ok, err := v.jumped(first+int64(j.i), j.m)
+		ok, err := v.jumped(&r, first+int64(j.i), j.m)
 		if err != nil {
 			return err
 		}
@@ -222,19 +231,18 @@ func (v *valueTest) setJumped(pass []uint64, first int64, list []jumpedRow) erro
 }
 
 // jumped tests the result of a call that ended at a row with a jump.
-func (v *valueTest) jumped(row int64, m *values.Matcher) (ok bool, err error) {
+func (v *valueTest) jumped(r *rowReader, row int64, m *values.Matcher) (ok bool, err error) {
 	s := v.c.s
-	taken, err := s.takenAt(row)
+	taken, err := r.taken(row)
 	if err != nil {
 		return false, err
 	}
-	r := rowReader{s: s}
 	e, err := r.event(row)
 	if err != nil {
 		return false, err
 	}
 	run, _ := s.table.Position(row)
-	result, err := s.followJumps(&r, run, s.callee(run, &e, v.by), &taken)
+	result, err := s.followJumps(r, run, s.callee(run, &e, v.by), &taken)
 	return result.Form == parser.ValuesOfJump && result.Taken != nil && m.Match(result.Taken), err
 }
 
@@ -282,7 +290,7 @@ func (v *valueTest) ofBlock(b *index.Block, candidates, pass []uint64) error {
 		}
 	})
 	if err == nil {
-		err = v.setJumped(taken, b.First, jumped)
+		err = v.setJumped(taken, b.First, b.N, jumped)
 	}
 	if err != nil {
 		return err
@@ -326,7 +334,7 @@ func (v *valueTest) takenAt(row int64, m *values.Matcher) (ok bool, err error) {
 		ok, jumped = form == parser.ValuesByPlan && m.Match(bytes), form == parser.ValuesOfJump
 	})
 	if err == nil && jumped {
-		return v.jumped(row, m)
+		return v.jumped(&rowReader{s: v.c.s}, row, m)
 	}
 	return ok, err
 }
