@@ -35,6 +35,8 @@ type callee struct {
 	by *parser.ValuesTaken
 	// arguments and results say that a call of it may have some.
 	arguments, results bool
+	// bySignature is rows.CallValues.BySignature.
+	bySignature bool
 	// named are arguments of which the log never has anything.
 	named []rows.Value
 	// returned is what there is to say of the result of a call that ended without one.
@@ -102,6 +104,7 @@ func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *call
 	if f := c.decoder(by).Function(&found.Callee); f != nil {
 		found.arguments = found.arguments || len(f.Enter) > 0
 		found.results = found.results || len(f.Leave) > 0
+		found.bySignature = c.decoder(by).BySignature(&found.Callee)
 		found.named = c.decoder(by).Named(&found.Callee)
 		found.returned = c.decoder(by).Returned(&found.Callee)
 	}
@@ -163,7 +166,7 @@ func (s *Session) readValues(b *block, run int, row int64, n int) error {
 // decode makes values of what was taken where a call begins and ends, nil where that is
 // nothing.
 func (c *callValues) decode(of *callee, entering, leaving *parser.CallValues, ended bool) *rows.CallValues {
-	v := rows.CallValues{Arguments: of.named}
+	v := rows.CallValues{Arguments: of.named, BySignature: of.bySignature}
 	if ended {
 		v.Results = of.returned
 	}

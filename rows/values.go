@@ -45,6 +45,8 @@ type CallValues struct {
 	Arguments []Value
 	// Results are what was taken where the call ended: mostly one.
 	Results []Value
+	// BySignature says that the types of values are those in the function's mangled name, without debug information.
+	BySignature bool
 }
 
 // Result is the name of what a call returned.

@@ -28,7 +28,7 @@ func TestAppendCall(t *testing.T) {
 		{"area(int)", Enter, nil, nil, "area(int)"},
 	}
 	for _, test := range tests {
-		r := Row{Function: test.function, Event: test.event, Filled: Values, Values: &CallValues{test.arguments, test.results}}
+		r := Row{Function: test.function, Event: test.event, Filled: Values, Values: &CallValues{Arguments: test.arguments, Results: test.results}}
 		if got := string(AppendCall(nil, &r)); got != test.want {
 			t.Errorf("%s: %s, want %s", test.function, got, test.want)
 		}

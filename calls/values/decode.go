@@ -91,14 +91,31 @@ func (d *Decoder) Function(c *Callee) *Function {
 	return k.function
 }
 
+// BySignature reports whether types and places of a function's values are those that its mangled name tells.
+func (d *Decoder) BySignature(c *Callee) bool {
+	m := d.module(c)
+	return m != nil && m.Signatures && d.Function(c) != nil
+}
+
 // find looks a function up in the plan.
 func (d *Decoder) find(c *Callee) *Function {
+	if m := d.module(c); m != nil {
+		return m.Function(c.RVA)
+	}
+	return nil
+}
+
+// module returns the module of the plan that a function is in, or nil if the plan does not have its build.
+func (d *Decoder) module(c *Callee) *Module {
+	if d.plan == nil {
+		return nil
+	}
 	for i := range d.plan.Modules {
 		m := &d.plan.Modules[i]
 		if m.Name != c.Module || m.Identity.Compare(c.Identity) != modules.Same && !(m.Identity.IsZero() && c.Identity.IsZero()) {
 			continue
 		}
-		return m.Function(c.RVA)
+		return m
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ type Module struct {
 	Name string
 	// Identity identifies the build that the plan was made from. Values of another build are neither taken nor decoded.
 	Identity modules.Identity
-	// Signatures says that the types are those in the functions' mangled names, since there is no debug information. It is not
-	// in plans that are read.
+	// Signatures says that the types are those in the functions' mangled names, since there is no debug information. So are the
+	// places: what the calling convention says of these types.
 	Signatures bool
 	// Functions are in ascending order of RVA and do not overlap.
 	Functions []Function

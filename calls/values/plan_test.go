@@ -3,6 +3,8 @@ package values
 import (
 	"strings"
 	"testing"
+
+	"logparser/modules"
 )
 
 const plan = `lpvalues 1
@@ -85,6 +87,33 @@ func TestPlanText(t *testing.T) {
 		if got != want {
 			t.Errorf("RVA %x is in %q, want %q", rva, got, want)
 		}
+	}
+}
+
+// TestBySignature reads a plan that says of one module that its types are by signature.
+func TestBySignature(t *testing.T) {
+	text := strings.Replace(plan, "function 1a40", "# by signature: there is no debug information\nfunction 1a40", 1)
+	d, err := NewDecoder(takenBy(text + "function 10 10 f()\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := modules.Identity{BuildID: "\x5f\x3a\x00"}
+	for _, test := range []struct {
+		of   *Callee
+		want bool
+	}{
+		{&Callee{Module: "libshapes.so", Identity: shapes, RVA: 0x1a40}, true},
+		{&Callee{Module: "libshapes.so", Identity: shapes, RVA: 0x10}, false},
+		{&Callee{Module: "libshapes.so", Identity: build, RVA: 0x1a40}, false},
+		{&Callee{Module: "other.dll", Identity: d.plan.Modules[1].Identity, RVA: 0x10}, false},
+	} {
+		if got := d.BySignature(test.of); got != test.want {
+			t.Errorf("%s+%#x: %t", test.of.Module, test.of.RVA, got)
+		}
+	}
+	var out strings.Builder
+	if err := Write(&out, d.plan); err != nil || strings.Count(out.String(), "\n"+bySignature) != 1 {
+		t.Errorf("%v: written again:\n%s", err, out.String())
 	}
 }
 

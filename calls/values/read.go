@@ -67,6 +67,9 @@ func (in *planReader) line(text string) error {
 		in.begun = true
 		return nil
 	}
+	if strings.HasPrefix(text, bySignature) && len(in.plan.Modules) > 0 {
+		in.plan.Modules[len(in.plan.Modules)-1].Signatures = true
+	}
 	if text == "" || text[0] == '#' {
 		return nil
 	}

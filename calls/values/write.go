@@ -33,7 +33,7 @@ func Write(w io.Writer, p *Plan) error {
 		m := &p.Modules[i]
 		fmt.Fprintf(out.w, "module %s\nidentity %s\n", oneLine(m.Name), identityText(m.Identity))
 		if m.Signatures {
-			fmt.Fprintln(out.w, "# by signature: there is no debug information, types are those in the names of functions")
+			fmt.Fprintln(out.w, bySignature+" there is no debug information, types are those in the names of functions")
 		}
 		for k := range m.Functions {
 			out.function(&m.Functions[k])
@@ -41,6 +41,9 @@ func Write(w io.Writer, p *Plan) error {
 	}
 	return out.w.Flush()
 }
+
+// bySignature begins the line that says of a module that its types are by signature. The recorder passes over it.
+const bySignature = "# by signature:"
 
 // A planWriter assigns a number to each type of a plan.
 type planWriter struct {

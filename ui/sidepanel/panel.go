@@ -249,7 +249,11 @@ func values(r *rows.Row) string {
 			appendValue(&b, &list[i], 1)
 		}
 	}
-	add(lang.L("Arguments"), call.Arguments)
+	arguments := lang.L("Arguments")
+	if call.BySignature {
+		arguments = lang.L("Arguments, by signature")
+	}
+	add(arguments, call.Arguments)
 	add(lang.L("Result"), call.Results)
 	return strings.TrimSuffix(b.String(), "\n")
 }

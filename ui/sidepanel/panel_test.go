@@ -75,6 +75,15 @@ Module: shop.so
 Source: shop.cpp:42
 Address: 0x401000   mismatched
 Note: no leave`},
+		{"values by signature", rows.Row{Function: "f(int)", Duration: rows.NoDuration, Filled: rows.Values,
+			Values: &rows.CallValues{Arguments: []rows.Value{{Type: "int", Text: "5"}}, BySignature: true}}, `f(int)
+Arguments, by signature:
+    int = 5
+enter   Row 0
+Time: +0.000
+0.000 s after the first row
+Thread: 0   depth 0
+Address: 0x0`},
 		{"next to nothing", rows.Row{Function: "0x10", Address: 0x10, Event: rows.Unknown, Duration: rows.NoDuration}, `0x10
 damaged record   Row 0
 Time: +0.000
