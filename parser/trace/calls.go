@@ -275,10 +275,10 @@ type stretch struct {
 	last int
 	// Times in the stretch count from units, the beginning of the clock's segment, and are below limit.
 	units, limit uint64
-	// The numbers with which segment.span converts these times to nanoseconds.
-	rate     uint64
-	zero     int64
-	up, down uint
+	// The numbers of segment.linear, which convert these times to nanoseconds from zero on.
+	rate uint64
+	zero int64
+	up   uint
 }
 
 // shortsUpTo returns where at most most short records end that can be read in a tight loop: records begin before last. ok is
@@ -319,7 +319,7 @@ func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok b
 	s.b = d.buf[:len(d.buf)+overread]
 	s.last = last
 	s.units, s.limit = c.units, limit-c.units
-	s.rate, s.zero, s.up, s.down = c.rate, c.ns, (64-c.shift)&63, c.shift&63 // with a shift of 0, hi is 0, so up does not matter
+	s.rate, s.zero, s.up = c.rate, c.ns, c.up()
 	return s, true
 }
 
@@ -332,7 +332,7 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 	frames, open := r.frames[:cap(r.frames)], r.open
 	top, base := len(r.frames)-1, r.base
 	before, lowest := top, top
-	b, last, limit, rate, zero, up, down := s.b, s.last, s.limit, s.rate, s.zero, s.up, s.down
+	b, last, limit, rate, zero, up := s.b, s.last, s.limit, s.rate, s.zero, s.up&63
 	p, time := d.p, d.time-s.units
 	skimFrom, skimmed := int(max(r.wanted.skimFrom-d.bufAt, 0)), 0
 	for p < last {
@@ -347,8 +347,8 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 			lowest = min(lowest, top)
 			p += wire.ShortLeaveSize
 			time = t
-			hi, lo := bits.Mul64(t, rate)
-			duration := zero + int64(hi<<(up&63)|lo>>(down&63)) - f.Enter
+			hi, _ := bits.Mul64(t<<up, rate)
+			duration := zero + int64(hi) - f.Enter
 			frames[top].Children += duration
 			open[f.Group+1]--
 			c := &calls[n]
@@ -385,8 +385,8 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 		}
 		p += wire.ShortEnterSize
 		time = t
-		hi, lo := bits.Mul64(t, rate)
-		at := zero + int64(hi<<(up&63)|lo>>(down&63))
+		hi, _ := bits.Mul64(t<<up, rate)
+		at := zero + int64(hi)
 		marks := frames[top].Marks | enter.marks
 		o := &open[enter.group+1]
 		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last && n < len(calls) {
@@ -394,8 +394,8 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
 				p += wire.ShortLeaveSize
 				time = t
-				hi, lo := bits.Mul64(t, rate)
-				duration := zero + int64(hi<<(up&63)|lo>>(down&63)) - at
+				hi, _ := bits.Mul64(t<<up, rate)
+				duration := zero + int64(hi) - at
 				frames[top].Children += duration
 				c := &calls[n]
 				n++

@@ -117,6 +117,6 @@ func skimEnd(v uint64, p int, time uint64, come, depth, events int) (end int, at
 
 // at converts a time of the stretch to nanoseconds.
 func (s *stretch) at(t uint64) int64 {
-	hi, lo := bits.Mul64(t, s.rate)
-	return s.zero + int64(hi<<(s.up&63)|lo>>(s.down&63))
+	hi, _ := bits.Mul64(t<<(s.up&63), s.rate)
+	return s.zero + int64(hi)
 }

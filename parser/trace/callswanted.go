@@ -78,8 +78,6 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	if r.outside(&s) {
 		deepest = -1 // open calls are returned in any case
 	}
-	// If shifting times to the left first loses no bits, the high word of the product is the time in nanoseconds.
-	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
 	before := r.d.ordinal
 	if deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
 		if n, stopped = r.shorts(&s, calls, int(deepest)); n > 0 {
@@ -91,7 +89,7 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		}
 		return n, stopped
 	}
-	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted || !high {
+	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted {
 		if n, stopped = r.shorts(&s, calls, math.MaxInt); n > 0 {
 			w.given(len(r.frames))
 		}

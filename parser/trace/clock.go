@@ -161,12 +161,11 @@ func (s *segment) convert(events []parser.Event) {
 		return
 	}
 	// The bound does not change the last time, so it does not change any.
-	units, rate, ns := s.units, s.rate, s.ns
-	up, down := (64-s.shift)&63, s.shift&63 // with a shift of 0, hi is 0, so up does not matter
+	units, rate, ns, up := s.units, s.rate, s.ns, s.up()&63
 	for i := range events {
 		e := &events[i]
-		hi, lo := bits.Mul64(uint64(e.Time)-units, rate)
-		e.Time = ns + int64(hi<<up|lo>>down)
+		hi, _ := bits.Mul64((uint64(e.Time)-units)<<up, rate)
+		e.Time = ns + int64(hi)
 	}
 }
 
@@ -200,19 +199,22 @@ func (s *segment) times(dst []int64, units []uint64) {
 		}
 		return
 	}
-	from, rate, ns := s.units, s.rate, s.ns
-	up, down := (64-s.shift)&63, s.shift&63 // as in convert
+	from, rate, ns, up := s.units, s.rate, s.ns, s.up()&63
 	dst = dst[:len(units)]
 	for i, t := range units {
-		hi, lo := bits.Mul64(t-from, rate)
-		dst[i] = ns + int64(hi<<up|lo>>down)
+		hi, _ := bits.Mul64((t-from)<<up, rate)
+		dst[i] = ns + int64(hi)
 	}
 }
 
-// linear reports whether the segment's bound changes no time from first to last.
+// linear reports whether the segment's bound changes no time from first to last. Then the times from units on, shifted to the
+// left by up, lose no bits, and the high word of their product with rate is the span in nanoseconds.
 func (s *segment) linear(first, last uint64) bool {
-	return first >= s.units && s.at(last) != s.end && s.span(last-s.units) != maxTime
+	return s.shift > 0 && first >= s.units && s.at(last) != s.end && s.span(last-s.units) != maxTime
 }
+
+// up is explained at linear. It is less than 64 if the segment is linear anywhere.
+func (s *segment) up() uint { return 64 - s.shift }
 
 func (s *segment) span(units uint64) int64 {
 	hi, lo := bits.Mul64(units, s.rate)
