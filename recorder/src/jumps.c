@@ -38,6 +38,8 @@ LR_OWN static uintptr_t behind(uintptr_t at, const uint8_t *distance) {
   return at + (uintptr_t)(intptr_t)n;
 }
 
+LR_OWN static int is_direct(const uint8_t *jump) { return jump[0] == 0xe9 || jump[0] == 0xeb; }
+
 /* of_register returns the register that a jump goes through, as the hook has kept it; 0 for one that the caller may have left a
  * value in, which no function jumps through at its end. */
 LR_OWN static uintptr_t of_register(const struct lr_registers *r, unsigned number) {
@@ -81,16 +83,17 @@ LR_OWN static uintptr_t step(uintptr_t at, const uint8_t *code, const struct lr_
   return r && p[0] == 0xff && (p[1] & 0xf8) == 0xe0 ? of_register(r, upper | (p[1] & 7)) : 0;
 }
 
-/* The code that a function's own jump leads to, or a slot of its module, is there. What is in a register may be anything: it is
+/* The code that a function's own jump leads to is there. What lies in a register or in memory may be anything: what it leads to is
  * looked at with care, so that it is the program that crashes. */
 LR_OWN uintptr_t lr_jumps_to(uintptr_t address, const struct lr_registers *r) {
   enum { MOST_STEPS = 4, MOST_CODE = 28 };
-  const uint8_t *const jump = (const uint8_t *)address;
-  const int careful = jump[0] != 0xe9 && jump[0] != 0xeb && !(jump[0] == 0xff && jump[1] == 0x25);
-  uintptr_t at = step(address, jump, r);
+  const uint8_t *code = (const uint8_t *)address;
+  uintptr_t at = step(address, code, r);
+  int careful = 0;
   for (int i = 0; at && i < MOST_STEPS; i++) {
     uint8_t copy[MOST_CODE] = {0};
-    const uint8_t *code = (const uint8_t *)at;
+    careful |= !is_direct(code);
+    code = (const uint8_t *)at;
     if (careful) {
       if (!lr_copy(copy, at, sizeof copy)) return 0;
       code = copy;

@@ -1,8 +1,8 @@
 /* jumps.c: functions that end by a jump to another one, at -O2. Each call is printed as it is to be shown, with the result that its
  * caller got. Lines that begin with "? " are of calls whose result cannot be known.
  *
- * Those come about by stepping through the program up to a jump: there a signal handler calls the same function, leaves by
- * siglongjmp, or switches recording off. */
+ * Those come about by jumps that lead nowhere, and by stepping through the program up to a jump: there a signal handler calls the same
+ * function, leaves by siglongjmp, or switches recording off. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define APART __attribute__((noipa))
 #define UNSEEN __attribute__((noipa, no_instrument_function))
@@ -65,6 +66,10 @@ APART int unseen_end(int n);
 UNSEEN int unseen(int n) { return 5 * n; }
 APART int unseen_end(int n) { return unseen(n + 1000); }
 APART int deep(int n, int depth) { return depth ? deep(n, depth - 1) + 1 : target(n + 100000); }
+#define NOWHERE ((function)8)
+function nowhere = NOWHERE;
+APART int lost(int n) { return nowhere(n + 1000); }
+APART int lost_through(function f, int n) { return f(n + 1000); }
 /* Some hundred calls, each of which ends by a jump to the next. */
 APART int pong(int n, int left);
 APART int ping(int n, int left) { return left ? pong(n, left - 1) : target(n + 100000); }
@@ -198,10 +203,32 @@ UNSEEN static void between(void) {
   }
 }
 
+UNSEEN static void crashed(int number, siginfo_t *info, void *context) {
+  const ucontext_t *const c = context;
+  (void)number, (void)info;
+  if (c->uc_mcontext.gregs[REG_RIP] != (greg_t)NOWHERE) _exit(3); /* not the jump, but somebody who looked where it leads */
+  siglongjmp(back, 1);
+}
+
+/* Jumps that lead to where nothing is. */
+UNSEEN static void astray(void) {
+  struct sigaction a = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO}, before;
+  sigaction(SIGSEGV, &a, &before);
+  const int n = ++next;
+  if (!sigsetjmp(back, 1)) call(lost, n);
+  if (!sigsetjmp(back, 1)) lost_through(NOWHERE, n);
+  call(target, n + 1000);
+  sigaction(SIGSEGV, &before, NULL);
+  printf("? lost(int n = %d) = 0\n", n);
+  printf("? lost_through(function f = 0x8, int n = %d) = 0\n", n);
+  targets(n + 1000);
+}
+
 UNSEEN static void *all(void *with_signals) {
   plain();
   library();
   pointers();
+  astray();
   if (with_signals) between();
   return NULL;
 }
