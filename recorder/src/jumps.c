@@ -77,7 +77,10 @@ LR_OWN static uintptr_t step(uintptr_t at, const uint8_t *code, const struct lr_
   const uintptr_t here = at + (uintptr_t)(p - code);
   if (p[0] == 0xe9) return behind(here + 5, p + 1);
   if (p[0] == 0xeb) return here + 2 + (uintptr_t)(intptr_t)(int8_t)p[1];
-  if (p[0] == 0xff && p[1] == 0x25) return *(const uintptr_t *)behind(here + 6, p + 2);
+  if (p[0] == 0xff && p[1] == 0x25) {
+    uintptr_t to;
+    return lr_copy((uint8_t *)&to, behind(here + 6, p + 2), sizeof to) == sizeof to ? to : 0;
+  }
   const unsigned upper = p[0] == 0x41 ? 8 : 0;
   if (upper) p++;
   return r && p[0] == 0xff && (p[1] & 0xf8) == 0xe0 ? of_register(r, upper | (p[1] & 7)) : 0;
