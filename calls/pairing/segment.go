@@ -60,10 +60,7 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 	}
 	var threads parser.ThreadReader
 	refused := 0
-	switch {
-	case p.threaded == nil && p.stacker == nil:
-		threads = newSplitter(p.log, record)
-	case p.threaded != nil && p.exact:
+	if p.threaded != nil && p.exact {
 		threads = p.threaded.ReadThreads(record)
 	}
 	for p.row < to && !p.failed {
@@ -82,6 +79,9 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 		events := p.events[:min(readLen, sizes.Block, to-p.row)]
 		if _, err := parser.ReadFull(p.log.ReadEvents, events, record+p.row-from); err != nil {
 			return err
+		}
+		if p.row == from && p.threaded == nil && p.stacker == nil && surprising(events) {
+			threads = newSplitter(p.log, record+int64(len(events)))
 		}
 		p.add(events)
 	}

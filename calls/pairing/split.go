@@ -12,8 +12,8 @@ import (
 // together that are entered and left in it. Of calls that were entered before the block it knows nothing, so it takes the
 // address of their leaves for theirs.
 //
-// Which thread an event is of, and whether it is an enter or a leave, cannot be predicted. So no branch depends on either: events
-// are first divided among the threads, and then an enter and a leave do the same, but with other effect.
+// No branch depends on which thread an event is of, or on whether it is an enter or a leave: all do the same, but with other effect.
+// Where a processor can predict both that takes longer than to pair the events in order, so that surprising is asked before.
 type splitter struct {
 	log     parser.Log
 	record  int64 // the next
@@ -23,15 +23,12 @@ type splitter struct {
 	recent [recentLen]*splitThread
 	active []*splitThread
 	calls  []parser.ThreadCalls
-	// addresses has the addresses by their numbers, byAddress the numbers. cache has some of them by hashes. Number 0 is address 0,
-	// so that an element of the cache that was never filled is not wrong.
+	// addresses has the addresses by their numbers. Number 0 is address 0, and free elements of the table stand for it.
 	addresses []splitAddress
-	byAddress map[splitAddress]uint16
-	cache     [1 << splitCacheBits]cachedAddress
+	table     []numberedAddress // by hashes; an element that has another address's place is behind it
 }
 
 const (
-	splitCacheBits = 12
 	// maxSplitThreads is how many threads a splitter has memory for.
 	maxSplitThreads = 64
 	maxSplitNumbers = 1 << 16
@@ -46,7 +43,8 @@ type splitAddress struct {
 	space   uint16
 }
 
-type cachedAddress struct {
+// A numberedAddress is an address with its number.
+type numberedAddress struct {
 	address       uint64
 	space, number uint16
 }
@@ -80,9 +78,38 @@ type splitFrame struct {
 	recursive bool
 }
 
+// surprising reports whether a processor could hardly predict of which kind and thread the next of some events is: it predicts the
+// kind by those of the last events. The first half of the events is to learn by.
+func surprising(events []parser.Event) bool {
+	const history = 8
+	var expected [1 << history]uint8 // 2 and 3 for a leave
+	past, wrong := 0, 0
+	for i := range events {
+		leave, of := int(events[i].Kind&1), &expected[past]
+		if 2*i > len(events) {
+			if int(*of>>1) != leave {
+				wrong++
+			}
+			if events[i].Thread != events[i-1].Thread {
+				wrong++
+			}
+		}
+		if leave != 0 {
+			*of = min(*of+1, 3)
+		} else {
+			*of -= min(*of, 1)
+		}
+		past = (past<<1 | leave) & (1<<history - 1)
+	}
+	return wrong*surprises > len(events)/2
+}
+
+// surprises is the reciprocal of how many wrong predictions an event has at least where a splitter takes less time.
+const surprises = 3
+
 // newSplitter returns a splitter of the events from a record on.
 func newSplitter(log parser.Log, record int64) *splitter {
-	return &splitter{log: log, record: record, addresses: make([]splitAddress, 1), byAddress: map[splitAddress]uint16{{}: 0}}
+	return &splitter{log: log, record: record, addresses: make([]splitAddress, 1), table: make([]numberedAddress, 1<<10)}
 }
 
 // Next implements [parser.ThreadReader].
@@ -135,9 +162,9 @@ func (s *splitter) split(events []parser.Event) bool {
 				return false
 			}
 		}
-		a := &s.cache[splitHash(e.Address)]
+		a := &s.table[splitHash(e.Address)&(len(s.table)-1)]
 		if a.address != e.Address || a.space != e.Space {
-			if a = s.number(a, splitAddress{e.Address, e.Space}); a == nil {
+			if a = s.number(splitAddress{e.Address, e.Space}); a == nil {
 				return false
 			}
 		}
@@ -166,7 +193,7 @@ func (s *splitter) split(events []parser.Event) bool {
 	return wrong == 0
 }
 
-func splitHash(address uint64) uint64 { return address * 0x9e3779b97f4a7c15 >> (64 - splitCacheBits) }
+func splitHash(address uint64) int { return int(address * 0x9e3779b97f4a7c15 >> 33) }
 
 // thread returns a thread, which has events in the block now. It returns nil if there are too many threads.
 func (s *splitter) thread(id uint32) *splitThread {
@@ -188,27 +215,35 @@ func (s *splitter) thread(id uint32) *splitThread {
 	return t
 }
 
-// number returns the element of the cache that has the number of an address, whose place is a or the one beside it. It returns
-// nil if there are too many.
-func (s *splitter) number(a *cachedAddress, of splitAddress) *cachedAddress {
-	second := &s.cache[splitHash(of.address)^1]
-	if second.address == of.address && second.space == of.space {
-		return second
+// number returns the element of the table that has an address, which it may add. It returns nil if there are too many.
+func (s *splitter) number(of splitAddress) *numberedAddress {
+	a := s.find(of)
+	if a.address == of.address && a.space == of.space {
+		return a
 	}
-	n, ok := s.byAddress[of]
-	if !ok {
-		if len(s.addresses) == maxSplitNumbers {
-			return nil
+	n := len(s.addresses)
+	if n == maxSplitNumbers {
+		return nil
+	}
+	s.addresses = append(s.addresses, of)
+	if 4*n < len(s.table) {
+		*a = numberedAddress{of.address, of.space, uint16(n)}
+		return a
+	}
+	s.table = make([]numberedAddress, 2*len(s.table))
+	for k, other := range s.addresses {
+		*s.find(other) = numberedAddress{other.address, other.space, uint16(k)}
+	}
+	return s.find(of)
+}
+
+// find returns the element of the table that has an address, or the free one where it belongs.
+func (s *splitter) find(of splitAddress) *numberedAddress {
+	for i := splitHash(of.address); ; i++ {
+		if a := &s.table[i&(len(s.table)-1)]; a.number == 0 || a.address == of.address && a.space == of.space {
+			return a
 		}
-		n = uint16(len(s.addresses))
-		s.byAddress[of] = n
-		s.addresses = append(s.addresses, of)
 	}
-	if second.number == 0 {
-		*second = *a
-	}
-	*a = cachedAddress{of.address, of.space, n}
-	return a
 }
 
 // add notes an address of which the thread has had no call, if its event next enters one.

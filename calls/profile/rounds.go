@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"runtime"
-
 	"logparser/calls/index"
 )
 
@@ -38,11 +36,11 @@ type forest struct {
 // newForest makes a forest of trees that become one of so many nodes.
 func newForest(nodes int) *forest { return &forest{limit: spareNodes * nodes, keep: nodes, common: 1} }
 
-// newTree makes a tree for a worker, with room for a part of its share of the nodes: few programs have
-// more paths.
+// newTree makes a tree for a worker, with room for as many nodes as it has before it is pruned in most programs: memory that is
+// not used costs nothing, and to grow means to copy.
 func (f *forest) newTree(src *index.Index) treeBuilder {
 	t := newTreeBuilder(growing)
-	room := min(int64(f.limit/runtime.GOMAXPROCS(0)/4), src.Len()/2) + 1
+	room := min(int64(2*f.limit), src.Len()/2) + 1
 	t.nodes = append(make([]grownNode, 0, room), t.nodes...)
 	return t
 }
