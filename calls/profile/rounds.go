@@ -1,8 +1,6 @@
 package profile
 
-import (
-	"logparser/calls/index"
-)
+import "logparser/calls/index"
 
 // A log may have more call paths than a tree has room for. Which of them a tree has must not depend
 // on which worker came first, so that parts of the log are gone over in rounds: all parts of a

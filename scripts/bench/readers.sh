@@ -87,14 +87,14 @@ same "events of the Chrome trace" "$(uftrace dump --chrome -d ud | begins)" "$("
 echo "reading: $events events in $(wc -l <ours.txt) functions, the same calls in both; $rounds rounds, $(nproc) cores, load $(cut -d ' ' -f 1-3 /proc/loadavg)"
 echo "uftrace $(cat ud/*.dat | wc -c) bytes, trace $(stat -c %s w5.lptrace), classic log $(stat -c %s "$classic")"
 table=(
-	"report|uftrace report -d ud|stats w5.lptrace|8"
+	"report|uftrace report -d ud|stats w5.lptrace|10|6"
 	"replay|uftrace replay -d ud|show w5.lptrace|4"
 	"replay --no-merge|uftrace replay --no-merge -d ud|show w5.lptrace|"
 	"dump --chrome|uftrace dump --chrome -d ud|save w5.lptrace --format chrome -o -|4"
 )
 for ((r = 0; r < rounds; r++)); do
 	for i in "${!table[@]}"; do
-		IFS='|' read -r name theirs ours limit <<<"${table[$i]}"
+		IFS='|' read -r name theirs ours limit cpu <<<"${table[$i]}"
 		timed "theirs.$i" $theirs
 		rm -rf cache
 		timed "new.$i" "$logparse" $ours
@@ -103,7 +103,7 @@ for ((r = 0; r < rounds; r++)); do
 done
 printf '%-20s %16s %16s %16s %18s %18s\n' "wall and CPU, s" uftrace new kept "times, new" "times, kept"
 for i in "${!table[@]}"; do
-	IFS='|' read -r name theirs ours limit <<<"${table[$i]}"
+	IFS='|' read -r name theirs ours limit cpu <<<"${table[$i]}"
 	echo "$name $(for k in theirs new kept; do median "$k.$i" | cut -d ' ' -f 1,2; done | paste -sd ' ')" | awk '{
 		n = NF - 5; name = $1; for (i = 2; i < n; i++) name = name " " $i
 		printf "%-20s %8.2f %7.2f %8.2f %7.2f %8.2f %7.2f %10.1f %7.1f %10.1f %7.1f\n", name,
@@ -111,11 +111,11 @@ for i in "${!table[@]}"; do
 done
 ratio() { awk -v a="$(median "$1")" -v b="$(median "$2")" -v c="$3" 'BEGIN { split(a, x, " "); split(b, y, " "); print x[c] / y[c] }'; }
 for i in "${!table[@]}"; do
-	IFS='|' read -r name theirs ours limit <<<"${table[$i]}"
+	IFS='|' read -r name theirs ours limit cpu <<<"${table[$i]}"
 	[ -n "$limit" ] || continue
 	for state in new kept; do
 		bar "uftrace $name, times by the clock, $state" "$(ratio "theirs.$i" $state.$i 1)" "$limit"
-		bar "uftrace $name, times by CPU, $state" "$(ratio "theirs.$i" $state.$i 2)" "$limit"
+		bar "uftrace $name, times by CPU, $state" "$(ratio "theirs.$i" $state.$i 2)" "${cpu:-$limit}"
 	done
 done
 
