@@ -125,7 +125,7 @@ func (s *splitter) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 	}
 	s.active, s.calls = s.active[:0], s.calls[:0]
 	if err != nil || !s.split(events) {
-		s.closeAll()
+		s.closeAll(events)
 		return nil, false
 	}
 	for _, t := range s.active {
@@ -134,13 +134,17 @@ func (s *splitter) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 	return s.calls, true
 }
 
-// closeAll forgets the calls that are open where a block was not gone over to its end.
-func (s *splitter) closeAll() {
-	for _, t := range s.active {
-		for k, n := range t.counts {
-			if n != unseen {
-				t.counts[k] = 0
-			}
+// closeAll forgets the calls of events that were not gone over to their end.
+func (s *splitter) closeAll(events []parser.Event) {
+	for i := range events {
+		e := &events[i]
+		k := slices.IndexFunc(s.active, func(t *splitThread) bool { return t.id == e.Thread })
+		if k < 0 {
+			continue
+		}
+		counts := s.active[k].counts
+		if n := int(s.find(splitAddress{e.Address, e.Space}).number); n < len(counts) && counts[n] != unseen {
+			counts[n] = 0
 		}
 	}
 }
