@@ -95,17 +95,19 @@ func (t *treeBuilder) mostCalled(limit int) (keep []bool, below []int64) {
 		places[t.nodes[i].Parent].calls += places[i].calls
 	}
 	keep, below = make([]bool, len(t.nodes)), make([]int64, len(t.nodes))
+	kept, others := 0, places[:0]
 	for i := range places {
 		below[i] = places[i].calls
-	}
-	kept := 0
-	for i := range t.nodes {
-		if n := &t.nodes[i]; n.Group == NoGroup && !n.Other {
+		switch n := &t.nodes[i]; {
+		case n.Other:
+		case n.Group == NoGroup:
 			keep[i] = true
 			kept++
+		default:
+			others = append(others, places[i])
 		}
 	}
-	places = slices.DeleteFunc(places, func(p place) bool { return keep[p.node] || t.nodes[p.node].Other })
+	places = others
 	// Most nodes have few calls, and of those with as many as the last that stays only some
 	// have to be put in order.
 	rest := min(max(limit-kept, 0), len(places))
