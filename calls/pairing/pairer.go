@@ -76,6 +76,9 @@ type pairer struct {
 
 const recentLen = 256
 
+// recentOf is the place of an id among recentLen threads that were asked for last.
+func recentOf(id uint32) uint32 { return id * 0x9e3779b1 >> 24 }
+
 // A storage is where a pairer puts what it finds, and what it asks of the stacks.
 type storage interface {
 	// openBlock and closeBlock begin and end the current block.
@@ -248,7 +251,7 @@ func (p *pairer) function(i uint32) calls.Function {
 // thread returns the thread of an id, which it adds if it is new, and sees to
 // it that it is active in the block.
 func (p *pairer) thread(id uint32) *Thread {
-	r := &p.recent[id*0x9e3779b1>>24]
+	r := &p.recent[recentOf(id)]
 	th := *r
 	if th == nil || th.id != id {
 		th = p.addThread(id)

@@ -160,7 +160,6 @@ func (p *Segment) reset() {
 	p.histograms.reset()
 	p.sums = p.sums[:0]
 	clear(p.inner)
-	clear(p.seen)
 }
 
 // A segmentBlock is a block of a segment. Its exceptions lack those that depend on the

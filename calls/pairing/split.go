@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"logparser/calls/internal/hash"
 	"logparser/calls/internal/sizes"
 	"logparser/parser"
 )
@@ -17,15 +18,14 @@ import (
 type splitter struct {
 	log     parser.Log
 	record  int64 // the next
-	events  []parser.Event
+	events  [sizes.MaxBlock]parser.Event
 	threads []*splitThread
 	// recent has threads by hashes of their ids. active are those with events in the block, in the order of their first ones.
-	recent [recentLen]*splitThread
-	active []*splitThread
-	calls  []parser.ThreadCalls
-	// addresses has the addresses by their numbers. Number 0 is address 0, and free elements of the table stand for it.
-	addresses []splitAddress
-	table     []numberedAddress // by hashes; an element that has another address's place is behind it
+	recent    [recentLen]*splitThread
+	active    []*splitThread
+	calls     []parser.ThreadCalls
+	addresses []splitAddress // by their numbers
+	byAddress hash.Table
 }
 
 const (
@@ -43,17 +43,11 @@ type splitAddress struct {
 	space   uint16
 }
 
-// A numberedAddress is an address with its number.
-type numberedAddress struct {
-	address       uint64
-	space, number uint16
-}
-
 // A splitThread is a thread in a block.
 type splitThread struct {
-	id     uint32
-	active bool
-	// next is the number of the next event, left of calls have ended, top are open, and depth is that of the outermost of these.
+	id uint32
+	// next is the number of the next event, 0 where there is none in the block, left of calls have ended, top are open, and depth is that
+	// of the outermost of these.
 	next      uint32
 	left, top uint32
 	depth     int32
@@ -109,19 +103,16 @@ const surprises = 3
 
 // newSplitter returns a splitter of the events from a record on.
 func newSplitter(log parser.Log, record int64) *splitter {
-	return &splitter{log: log, record: record, addresses: make([]splitAddress, 1), table: make([]numberedAddress, 1<<10)}
+	return &splitter{log: log, record: record, byAddress: hash.New()}
 }
 
 // Next implements [parser.ThreadReader].
 func (s *splitter) Next(n int) (threads []parser.ThreadCalls, ok bool) {
-	if s.events == nil {
-		s.events = make([]parser.Event, sizes.MaxBlock)
-	}
 	events := s.events[:n]
 	_, err := parser.ReadFull(s.log.ReadEvents, events, s.record)
 	s.record += int64(n)
 	for _, t := range s.active {
-		t.active = false
+		t.next = 0
 	}
 	s.active, s.calls = s.active[:0], s.calls[:0]
 	if err != nil || !s.split(events) {
@@ -143,7 +134,7 @@ func (s *splitter) closeAll(events []parser.Event) {
 			continue
 		}
 		counts := s.active[k].counts
-		if n := int(s.find(splitAddress{e.Address, e.Space}).number); n < len(counts) && counts[n] != unseen {
+		if n := int(s.find(splitAddress{e.Address, e.Space})) - 1; n >= 0 && n < len(counts) && counts[n] != unseen {
 			counts[n] = 0
 		}
 	}
@@ -160,19 +151,20 @@ func (s *splitter) split(events []parser.Event) bool {
 			return false
 		}
 		last = e.Time
-		t := s.recent[e.Thread*0x9e3779b1>>24]
+		t := s.recent[recentOf(e.Thread)]
 		if t == nil || t.id != e.Thread {
 			if t = s.thread(e.Thread); t == nil {
 				return false
 			}
 		}
-		a := &s.table[splitHash(e.Address)&(len(s.table)-1)]
-		if a.address != e.Address || a.space != e.Space {
-			if a = s.number(splitAddress{e.Address, e.Space}); a == nil {
+		a := splitAddress{e.Address, e.Space}
+		k := s.byAddress.At(s.byAddress.Start(a.address, uint64(a.space))) - 1
+		if uint(k) >= uint(len(s.addresses)) || s.addresses[k] != a {
+			if k = s.number(a); k == maxSplitNumbers {
 				return false
 			}
 		}
-		number, next := a.number, t.next
+		number, next := uint16(k), t.next
 		if int(number) >= len(t.counts) || t.counts[number] == unseen {
 			t.add(number, leave, next)
 		}
@@ -197,8 +189,6 @@ func (s *splitter) split(events []parser.Event) bool {
 	return wrong == 0
 }
 
-func splitHash(address uint64) int { return int(address * 0x9e3779b97f4a7c15 >> 33) }
-
 // thread returns a thread, which has events in the block now. It returns nil if there are too many threads.
 func (s *splitter) thread(id uint32) *splitThread {
 	i := slices.IndexFunc(s.threads, func(t *splitThread) bool { return t.id == id })
@@ -210,42 +200,42 @@ func (s *splitter) thread(id uint32) *splitThread {
 		s.threads = append(s.threads, &splitThread{id: id})
 	}
 	t := s.threads[i]
-	s.recent[id*0x9e3779b1>>24] = t
-	if !t.active {
-		t.active, t.next, t.left, t.top, t.depth = true, 1, 0, 0, splitDepth
+	s.recent[recentOf(id)] = t
+	if t.next == 0 {
+		t.next, t.left, t.top, t.depth = 1, 0, 0, splitDepth
 		t.fresh, t.open = t.fresh[:0], t.open[:0]
 		s.active = append(s.active, t)
 	}
 	return t
 }
 
-// number returns the element of the table that has an address, which it may add. It returns nil if there are too many.
-func (s *splitter) number(of splitAddress) *numberedAddress {
-	a := s.find(of)
-	if a.address == of.address && a.space == of.space {
-		return a
+// number returns the number of an address, which it may add. It returns maxSplitNumbers if there are too many.
+func (s *splitter) number(a splitAddress) uint32 {
+	if k := s.find(a); k > 0 {
+		return k - 1
 	}
 	n := len(s.addresses)
 	if n == maxSplitNumbers {
-		return nil
+		return maxSplitNumbers
 	}
-	s.addresses = append(s.addresses, of)
-	if 4*n < len(s.table) {
-		*a = numberedAddress{of.address, of.space, uint16(n)}
-		return a
+	s.addresses = append(s.addresses, a)
+	first := n
+	if h := &s.byAddress; h.Full(n + 1) {
+		h.Grow()
+		first = 0
 	}
-	s.table = make([]numberedAddress, 2*len(s.table))
-	for k, other := range s.addresses {
-		*s.find(other) = numberedAddress{other.address, other.space, uint16(k)}
+	for k, a := range s.addresses[first:] {
+		s.byAddress.Put(s.byAddress.Start(a.address, uint64(a.space)), uint32(first+k))
 	}
-	return s.find(of)
+	return uint32(n)
 }
 
-// find returns the element of the table that has an address, or the free one where it belongs.
-func (s *splitter) find(of splitAddress) *numberedAddress {
-	for i := splitHash(of.address); ; i++ {
-		if a := &s.table[i&(len(s.table)-1)]; a.number == 0 || a.address == of.address && a.space == of.space {
-			return a
+// find returns 1 plus the number of an address, or 0 if it has none.
+func (s *splitter) find(a splitAddress) uint32 {
+	h := &s.byAddress
+	for i := h.Start(a.address, uint64(a.space)); ; i++ {
+		if k := h.At(i); k == 0 || s.addresses[k-1] == a {
+			return k
 		}
 	}
 }

@@ -117,7 +117,6 @@ func (p *Segment) addNumbered() {
 		c.max, c.min = max(c.max, s.max), min(c.min, s.min)
 		p.histograms.merge(c, s.near)
 	}
-	p.sums = p.sums[:0]
 }
 
 // noStats is the index of no statistics.
