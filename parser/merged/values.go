@@ -53,8 +53,7 @@ func (l *Log) ValuesTaken() *parser.ValuesTaken { return l.taken }
 
 // Values implements [parser.ValueTeller].
 func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
-	var jumps []*parser.CallValues
-	var parts []*part // that have them
+	jumps := make(map[ownRecord][]*parser.CallValues) // by the records that they lead to
 	done, err := l.each(len(dst), from, func(events []parser.Event, of *part, own int64) error {
 		list := dst[:len(events)]
 		dst = dst[len(events):]
@@ -69,42 +68,56 @@ func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
 			if list[i].By != nil {
 				list[i].By = of.taken
 			}
-			if list[i].Form == parser.ValuesOfJump {
-				jumps, parts = append(jumps, &list[i]), append(parts, of)
+			if v := &list[i]; v.Form == parser.ValuesOfJump {
+				to := ownRecord{of, v.Next}
+				jumps[to] = append(jumps[to], v)
 			}
 		}
 		return nil
 	})
-	for i, v := range jumps {
-		next, found := l.recordOf(parts[i], v.Next, from)
-		if v.Next = next; found != nil {
-			return done, found
-		}
-		if next == 0 {
-			v.Form = parser.NoValues
+	if len(jumps) > 0 {
+		if err := l.setNext(jumps, from); err != nil {
+			return done, err
 		}
 	}
 	return done, err
 }
 
-// maxJump is how far recordOf looks.
+// An ownRecord is a record of one of the logs.
+type ownRecord struct {
+	of  *part
+	own int64
+}
+
+// maxJump is how far setNext looks.
 const maxJump = 1 << 16
 
-// recordOf returns the record that is record own of a log, from a record on that comes before it; 0 if it is far away.
-func (l *Log) recordOf(wanted *part, own, from int64) (record int64, err error) {
+// setNext says of jumps where they lead in this log, given where in their own logs; all lead behind a record. Those that lead far
+// are none.
+func (l *Log) setNext(jumps map[ownRecord][]*parser.CallValues, from int64) error {
 	at := from
-	_, err = l.each(maxJump, from, func(events []parser.Event, of *part, first int64) error {
-		if of == wanted && own >= first && own < first+int64(len(events)) {
-			record = at + own - first
+	_, err := l.each(maxJump, from, func(events []parser.Event, of *part, first int64) error {
+		for i := range events {
+			to := ownRecord{of, first + int64(i)}
+			for _, v := range jumps[to] {
+				v.Next = at + int64(i)
+			}
+			delete(jumps, to)
+		}
+		if at += int64(len(events)); len(jumps) == 0 {
 			return io.EOF // look no further
 		}
-		at += int64(len(events))
 		return nil
 	})
-	if err == io.EOF {
-		err = nil
+	for _, list := range jumps {
+		for _, v := range list {
+			v.Form, v.Next = parser.NoValues, 0
+		}
 	}
-	return record, err
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // EachTaken implements [parser.TakenReader].
