@@ -305,9 +305,7 @@ func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok b
 		return s, false
 	}
 	list := clock.segments
-	if k := *segment; k >= len(list) || list[k].units > d.time || k+1 < len(list) && list[k+1].units <= d.time {
-		*segment = clock.find(d.time)
-	}
+	*segment = clock.near(*segment, d.time)
 	c := &list[*segment]
 	limit := d.nextEpoch
 	if *segment+1 < len(list) {

@@ -173,9 +173,7 @@ func (s *segment) convert(events []parser.Event) {
 // looked at first; times returns that of the last time.
 func (c *clock) times(dst []int64, units []uint64, segment int) int {
 	for len(units) > 0 {
-		if segment >= len(c.segments) || !c.has(segment, units[0]) {
-			segment = c.find(units[0])
-		}
+		segment = c.near(segment, units[0])
 		n := len(units)
 		if !c.has(segment, units[n-1]) {
 			n = sort.Search(n, func(i int) bool { return !c.has(segment, units[i]) })
@@ -184,6 +182,14 @@ func (c *clock) times(dst []int64, units []uint64, segment int) int {
 		dst, units = dst[n:], units[n:]
 	}
 	return segment
+}
+
+// near is find for a time that may well belong to a segment.
+func (c *clock) near(segment int, units uint64) int {
+	if segment < len(c.segments) && c.has(segment, units) {
+		return segment
+	}
+	return c.find(units)
 }
 
 // has reports whether a time belongs to a segment.

@@ -480,24 +480,14 @@ func (c *cursor) enter(i int) error {
 
 // convert changes the times of events from units to nanoseconds.
 func (c *cursor) convert(events []parser.Event) {
-	list := c.v.clock.segments
-	if len(events) == 0 {
-		return
-	}
-	if c.segment >= len(list) || list[c.segment].units > uint64(events[0].Time) {
-		c.segment = c.v.clock.find(uint64(events[0].Time))
-	}
+	clock := c.v.clock
 	for len(events) > 0 {
-		for c.segment+1 < len(list) && list[c.segment+1].units <= uint64(events[0].Time) {
-			c.segment++
-		}
+		c.segment = clock.near(c.segment, uint64(events[0].Time))
 		n := len(events)
-		if c.segment+1 < len(list) {
-			if end := int64(list[c.segment+1].units); events[n-1].Time >= end {
-				n = sort.Search(n, func(i int) bool { return events[i].Time >= end })
-			}
+		if !clock.has(c.segment, uint64(events[n-1].Time)) {
+			n = sort.Search(n, func(i int) bool { return !clock.has(c.segment, uint64(events[i].Time)) })
 		}
-		list[c.segment].convert(events[:n])
+		clock.segments[c.segment].convert(events[:n])
 		events = events[n:]
 	}
 }
