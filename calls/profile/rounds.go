@@ -1,6 +1,10 @@
 package profile
 
-import "logparser/calls/index"
+import (
+	"runtime"
+
+	"logparser/calls/index"
+)
 
 // A log may have more call paths than a tree has room for. Which of them a tree has must not depend
 // on which worker came first, so that parts of the log are gone over in rounds: all parts of a
@@ -34,11 +38,11 @@ type forest struct {
 // newForest makes a forest of trees that become one of so many nodes.
 func newForest(nodes int) *forest { return &forest{limit: spareNodes * nodes, keep: nodes, common: 1} }
 
-// newTree makes a tree for a worker, with room for as many nodes as it has before it is pruned in most programs: memory that is
-// not used costs nothing, and to grow means to copy.
+// newTree makes a tree for a worker, with room for its share of the nodes that the workers have before these are pruned, in most
+// programs: memory that is not touched costs little, and to grow means to copy.
 func (f *forest) newTree(src *index.Index) treeBuilder {
 	t := newTreeBuilder(growing)
-	room := min(int64(2*f.limit), src.Len()/2) + 1
+	room := min(int64(4*f.limit/runtime.GOMAXPROCS(0)), src.Len()/2) + 1
 	t.nodes = append(make([]grownNode, 0, room), t.nodes...)
 	return t
 }
