@@ -39,7 +39,7 @@ func TestClass(t *testing.T) {
 			}
 			return ""
 		}}
-		if got := said(d.Arguments(c, &parser.CallValues{Form: parser.ValuesByPlan, Taken: b})); got != test.want {
+		if got := argumentsText(d.Arguments(c, &parser.CallValues{Form: parser.ValuesByPlan, Taken: b})); got != test.want {
 			t.Errorf("%s\nwant\n%s", got, test.want)
 		}
 	}

@@ -71,7 +71,7 @@ func takenBy(plan string) *parser.ValuesTaken {
 var build = modules.Identity{BuildID: "\x01\x02\x03\x04"}
 
 // said returns the values of a call as they are shown.
-func said(list []rows.Value) string { return string(rows.AppendArguments(nil, list)) }
+func argumentsText(list []rows.Value) string { return string(rows.AppendArguments(nil, list)) }
 
 // TestDecode decodes values of each kind.
 func TestDecode(t *testing.T) {
@@ -146,7 +146,7 @@ func TestDecode(t *testing.T) {
 		if strings.HasPrefix(test.op, "leave") {
 			list = d.Results(c, v)
 		}
-		if got := said(list); got != test.want {
+		if got := argumentsText(list); got != test.want {
 			t.Errorf("%s of %s: %s, want %s", test.op, test.bytes, got, test.want)
 		}
 	}
@@ -166,7 +166,7 @@ func TestUnverified(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := said(d.Arguments(c, v)); got != "unverified" {
+		if got := argumentsText(d.Arguments(c, v)); got != "unverified" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -176,7 +176,7 @@ func TestUnverified(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if got := said(d.Arguments(c, v)); got != "unverified" {
+		if got := argumentsText(d.Arguments(c, v)); got != "unverified" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -213,7 +213,7 @@ func TestGiven(t *testing.T) {
 		if !test.enter {
 			list = d.Results(&Callee{}, v)
 		}
-		if got := said(list); got != test.want {
+		if got := argumentsText(list); got != test.want {
 			t.Errorf("place %d, %s: %s, want %s", test.place, test.bytes, got, test.want)
 		}
 	}
@@ -224,10 +224,10 @@ func TestRegisters(t *testing.T) {
 	d, _ := NewDecoder(&parser.ValuesTaken{Registers: true})
 	b := append([]byte{2, 1, 1, 0}, bytes.Repeat([]byte{1, 0, 0, 0, 0, 0, 0, 0}, 4)...)
 	v := &parser.CallValues{Form: parser.ValuesOfRegisters, Taken: b}
-	if got, want := said(d.Arguments(&Callee{}, v)), "rdi = 0x1, rsi = 0x1, xmm0 = 0x1, stack+0 = 0x1"; got != want {
+	if got, want := argumentsText(d.Arguments(&Callee{}, v)), "rdi = 0x1, rsi = 0x1, xmm0 = 0x1, stack+0 = 0x1"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := said(d.Results(&Callee{}, v)), "rax = 0x1, rdx = 0x1, xmm0 = 0x1, stack+0 = 0x1"; got != want {
+	if got, want := argumentsText(d.Results(&Callee{}, v)), "rax = 0x1, rdx = 0x1, xmm0 = 0x1, stack+0 = 0x1"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -251,7 +251,7 @@ func FuzzDecode(f *testing.F) {
 				c := &Callee{Module: m.Name, Identity: m.Identity, RVA: m.Functions[i].RVA}
 				v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: b, Given: []parser.PlaceValues{{Place: 1, Bytes: b}}}
 				for _, list := range [][]rows.Value{d.Arguments(c, v), d.Results(c, v)} {
-					if n := len(said(list)); n > 1<<20+64*len(plan)*(len(list)+1) {
+					if n := len(argumentsText(list)); n > 1<<20+64*len(plan)*(len(list)+1) {
 						t.Fatalf("%d bytes of text", n)
 					}
 				}

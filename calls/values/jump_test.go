@@ -53,7 +53,7 @@ func TestOfJump(t *testing.T) {
 			}
 			f, to := &Callee{Module: "app", Identity: build, RVA: 0x100}, &Callee{Module: "app", Identity: build, RVA: 0x200}
 			b := d.OfJump(f, to, taken)
-			got := said(d.Results(f, &parser.CallValues{Form: parser.ValuesOfJump, Taken: b}))
+			got := argumentsText(d.Results(f, &parser.CallValues{Form: parser.ValuesOfJump, Taken: b}))
 			if (b == nil) != (test.want == "") || got != test.want {
 				t.Errorf("%x: %s, want %s", b, got, test.want)
 			}
@@ -61,7 +61,7 @@ func TestOfJump(t *testing.T) {
 				t.Errorf("of a function that is not in the plan: %x", b)
 			}
 			if list := d.Arguments(f, &parser.CallValues{Form: parser.ValuesOfJump, Taken: taken}); list != nil {
-				t.Errorf("arguments: %s", said(list))
+				t.Errorf("arguments: %s", argumentsText(list))
 			}
 		})
 	}
