@@ -293,14 +293,14 @@ func (d *decoder) shortsUpTo(most int) (last int, ok bool) {
 		}
 	}
 	// An event has at least two bytes, which bounds the number of events.
-	last = min(d.stop(), len(d.buf)-longestShort+1, d.p+min(mostShorts, most)*wire.ShortLeaveSize)
+	last = min(d.stop(), len(d.buf)-longestShort+1, d.p+most*wire.ShortLeaveSize)
 	return last, d.p < last
 }
 
 // stretch returns the next stretch, with at most most events. segment is the index of the clock's segment that was used last,
 // which stretch updates. ok is false if the next record needs special treatment.
 func (d *decoder) stretch(clock *clock, segment *int, most int) (s stretch, ok bool) {
-	last, ok := d.shortsUpTo(most)
+	last, ok := d.shortsUpTo(min(mostShorts, most))
 	if !ok {
 		return s, false
 	}

@@ -23,8 +23,8 @@ import (
 const (
 	// maxSources is the largest number of active streams that a threadReader supports.
 	maxSources = 64
-	// sourceBatch is the number of events of a stream that are decoded at a time.
-	sourceBatch = 1024
+	// sourceBatch is the largest number of events of a stream that are decoded at a time.
+	sourceBatch = 2048
 	cacheBits   = 10
 	// mostNumbered bounds the number of events of a stream.
 	mostNumbered = 1 << 31
@@ -45,6 +45,7 @@ type threadReader struct {
 	// slice is the index of the slice that contains the next event. All streams of the slice are in sources.
 	slice   int
 	sources []*threadSource // in the order in which events with equal times come
+	active  []*threadSource // those of sources that may have events in the last result
 	columns []*threadSource // the sources with events in the last result
 	out     []parser.ThreadCalls
 	// addresses has the addresses by their numbers, and byFrame the numbers by their addresses.
@@ -220,7 +221,8 @@ func (r *threadReader) Address(number uint16) (address uint64, space uint16) {
 	return f.address, f.space
 }
 
-// decode decodes n more events of a source, which must have as many.
+// decode decodes between a third of n and n more events of a source, which must have as many. To get n exactly, it would have to
+// call shorts for fewer and fewer events.
 func (r *threadReader) decode(a *threadSource, n int) bool {
 	if cap(a.times)-len(a.times) < n {
 		a.first += uint32(a.next)
@@ -231,19 +233,22 @@ func (r *threadReader) decode(a *threadSource, n int) bool {
 		a.ended = a.ended[:copy(a.ended, a.ended[a.given:])]
 		a.given = 0
 	}
-	r.spare = min(r.spare+n*restackedPerEvent, mostRestacked)
 	defer a.d.detach()
-	for n > 0 {
-		if n -= r.shorts(a, n); n == 0 || r.failed {
-			break
+	for rest, enough := n, n-(n+2)/3; rest > enough; {
+		k := r.shorts(a, rest)
+		if k == 0 && !r.failed {
+			var ok bool
+			if k, ok = r.other(a); !ok {
+				return false
+			}
 		}
-		k, ok := r.other(a)
-		if !ok {
+		if r.failed {
 			return false
 		}
-		n -= k
+		r.spare = min(r.spare+k*restackedPerEvent, mostRestacked)
+		rest -= k
 	}
-	return !r.failed && a.end() < mostNumbered
+	return a.end() < mostNumbered
 }
 
 // end returns the number of the first event that was not decoded.
@@ -257,7 +262,7 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	if !ok || a.changed {
 		return 0
 	}
-	a.frames, a.ended = slices.Grow(a.frames, mostShorts), slices.Grow(a.ended, mostShorts)
+	a.frames, a.ended = slices.Grow(a.frames, most), slices.Grow(a.ended, most)
 	frames, counts := a.frames[:cap(a.frames)], a.counts
 	top := len(a.frames)
 	lowest := top
@@ -430,7 +435,7 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadCalls, ok bool) {
 		return nil, false
 	}
 	ok = true
-	for _, a := range r.sources {
+	for _, a := range r.active {
 		if a.next > a.begin {
 			ok = r.take(a) && ok
 			r.columns = append(r.columns, a)
@@ -514,11 +519,21 @@ func (r *threadReader) find(n int) bool {
 				limit = min(limit, a.times[len(a.times)-1])
 			}
 		}
+		r.active = r.active[:0]
 		count := 0
 		for _, a := range r.sources {
-			a.low = a.next
-			a.high = a.before(limit, a.next, len(a.times))
-			count += a.high - a.low
+			if a.next < len(a.times) && a.times[a.next] < limit {
+				count += len(a.times) - a.next
+				r.active = append(r.active, a)
+			}
+		}
+		if count >= n {
+			// Those that are decoded may be enough.
+			count = 0
+			for _, a := range r.active {
+				a.low, a.high = a.next, a.before(limit, a.next, len(a.times))
+				count += a.high - a.low
+			}
 		}
 		switch {
 		case count >= n:
@@ -562,37 +577,35 @@ func (a *threadSource) before(time uint64, low, high int) int {
 // divide sets next in each source so that the first n of all events between low and high lie before it.
 func (r *threadReader) divide(n int) {
 	first, limit := uint64(math.MaxUint64), uint64(0)
-	for _, a := range r.sources {
-		if a.low < a.high {
-			first, limit = min(first, a.times[a.low]), max(limit, a.times[a.high-1]+1)
-		}
+	for _, a := range r.active {
+		first, limit = min(first, a.times[a.low]), max(limit, a.times[a.high-1]+1)
 	}
 	// At most n events are before first, and at least n before limit.
 	for limit-first > 1 {
 		time := first + (limit-first)/2
 		count := 0
-		for _, a := range r.sources {
+		for _, a := range r.active {
 			a.next = a.before(time, a.low, a.high)
 			count += a.next - a.begin
 		}
 		if count <= n {
 			first = time
-			for _, a := range r.sources {
+			for _, a := range r.active {
 				a.low = a.next
 			}
 		} else {
 			limit = time
-			for _, a := range r.sources {
+			for _, a := range r.active {
 				a.high = a.next
 			}
 		}
 	}
 	// All events between low and high now have the time first.
 	rest := n
-	for _, a := range r.sources {
+	for _, a := range r.active {
 		rest -= a.low - a.begin
 	}
-	for _, a := range r.sources {
+	for _, a := range r.active {
 		a.next = a.low + min(rest, a.high-a.low)
 		rest -= a.next - a.low
 	}
@@ -619,7 +632,7 @@ func (r *threadReader) Row(thread int, number uint32) int {
 	time := of.times[number-of.first]
 	row := int(number-of.first) - of.begin
 	earlier := true // events of a come before those of of if times are equal
-	for _, a := range r.sources {
+	for _, a := range r.active {
 		if a == of {
 			earlier = false
 			continue
