@@ -3,7 +3,6 @@ package pairing
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"logparser/calls"
 	"logparser/calls/internal/sizes"
@@ -471,11 +470,11 @@ func (p *Segment) correctRecursion(k uint32, full map[uint32]uint32) {
 		return
 	}
 	// The last one of the address that began no later.
-	i := sort.Search(len(p.boundaryTimes), func(i int) bool {
-		f := &p.boundaryTimes[i]
-		return f.stats > k || f.stats == k && f.pending > until
-	})
-	if i > 0 && p.boundaryTimes[i-1].stats == k {
+	i := l.boundary
+	for i != 0 && p.boundaryTimes[i-1].pending > until {
+		i = p.boundaryTimes[i-1].before
+	}
+	if i != 0 {
 		l.recursive += p.boundaryTimes[i-1].time
 	}
 }

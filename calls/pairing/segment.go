@@ -1,10 +1,8 @@
 package pairing
 
 import (
-	"cmp"
 	"context"
 	"math"
-	"slices"
 
 	"logparser/calls"
 	"logparser/calls/internal/sizes"
@@ -86,8 +84,6 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 		p.add(events)
 	}
 	p.addNumbered()
-	// Those of an address stay in the order of the pending leaves.
-	slices.SortStableFunc(p.boundaryTimes, func(a, b boundaryTime) int { return cmp.Compare(a.stats, b.stats) })
 	return nil
 }
 
@@ -196,8 +192,9 @@ type pendingLeave struct {
 // segment's start: the time of its calls until more than pending calls of those had
 // been closed.
 type boundaryTime struct {
-	stats, pending uint32
-	time           int64
+	// before is 1 + the index of the one before of the address, which has fewer pending calls, 0 for none.
+	before, pending uint32
+	time            int64
 }
 
 // addBoundaryTime notes what the time of an address without recursion was before d was
@@ -205,6 +202,6 @@ type boundaryTime struct {
 // grew.
 func (p *pairer) addBoundaryTime(th *Thread, i uint32, d int64) {
 	c := &p.stats[i]
-	p.boundaryTimes = append(p.boundaryTimes, boundaryTime{i, c.pending, c.time - d - c.recursive})
-	c.pending = uint32(len(th.pending))
+	p.boundaryTimes = append(p.boundaryTimes, boundaryTime{c.boundary, c.pending, c.time - d - c.recursive})
+	c.boundary, c.pending = uint32(len(p.boundaryTimes)), uint32(len(th.pending))
 }

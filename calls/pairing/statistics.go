@@ -30,13 +30,15 @@ type addressStats struct {
 	recursive int64
 	number    uint32
 	// other is the number of its records besides calls, timed and zeros.
-	other   int32
-	touched bool
+	other int32
+	// boundary is 1 + the index of its last boundary time, 0 for none.
+	boundary uint32
+	touched  bool
 	// shared says that near belongs to others as well, and is no part of its sum.
 	shared bool
 	// absent says that the address must not be open at the segment's start.
 	absent bool
-	_      [29]byte
+	_      [25]byte
 }
 
 // add counts a call that took some time.
