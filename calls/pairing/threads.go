@@ -234,12 +234,15 @@ func (p *Segment) sumCalls(b *threadBlock, ended []parser.ThreadCall) (n int) {
 
 // sumKnown is sumCalls up to a call whose address has no statistics yet.
 func (p *Segment) sumKnown(b *threadBlock, ended []parser.ThreadCall) int {
+	// Of one length, so that one comparison is enough.
+	known := min(len(b.th.numbered), len(p.sums))
 	var (
+		numbered = b.th.numbered[:known]
+		sums     = p.sums[:known]
+		seen     = p.seen[:known]
 		first    = b.First
 		times    = b.Times
-		numbered = b.th.numbered
 		stats    = p.stats
-		sums     = p.sums
 		pending  = uint32(len(b.th.pending))
 		inner    = p.inner
 		longer   = max(p.longer, b.longest.Least())
@@ -250,19 +253,19 @@ func (p *Segment) sumKnown(b *threadBlock, ended []parser.ThreadCall) int {
 		c := &ended[k]
 		// Of a call that was entered before the block the difference is no index, and no statistics are none either.
 		enter, leave, number := uint(c.Enter-first), c.Leave-first, uint(c.Address)
-		if enter >= uint(len(times)) || number >= uint(len(numbered)) || number >= uint(len(sums)) {
+		if enter >= uint(len(times)) || number >= uint(len(numbered)) {
 			break
 		}
 		i := numbered[number] - 1
 		if uint(i) >= uint(len(stats)) {
 			break
 		}
-		p.seen[number] = 1
+		seen[number] = 1
 		s, u := &sums[number], &stats[i]
 		deepest = max(deepest, c.Depth)
-		at := inner[c.Depth:][:2]
-		children := at[1]
-		at[1] = 0
+		depth := uint(uint32(c.Depth))
+		children := inner[depth+1]
+		inner[depth+1] = 0
 		d := times[leave] - times[enter]
 		if d <= 0 {
 			// Most calls of a log whose clock is coarse take no time.
@@ -271,10 +274,15 @@ func (p *Segment) sumKnown(b *threadBlock, ended []parser.ThreadCall) int {
 				continue
 			}
 		}
-		at[0] += d
+		inner[depth] += d
 		s.timed++
 		s.self += calls.SelfTime(d, children)
-		s.max, s.min = max(s.max, d), min(s.min, d)
+		if d > s.max {
+			s.max = d
+		}
+		if d < s.min {
+			s.min = d
+		}
 		if c.Recursive || u.open > 0 {
 			s.recursive += d
 		} else {
