@@ -258,29 +258,32 @@ func (a *threadSource) end() uint32 { return a.first + uint32(len(a.times)) }
 // number.
 func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	d := a.d
+	if d.time < d.nextEpoch {
+		// None of so few comes to the next epoch.
+		most = int(min(uint64(most), (d.nextEpoch-1-d.time)/wire.MaxWordDelta))
+	}
 	last, ok := d.shortsUpTo(most)
 	if !ok || a.changed {
 		return 0
 	}
+	// The leave behind an enter is among them, too.
+	last -= wire.ShortEnterSize
 	a.frames, a.ended = slices.Grow(a.frames, most), slices.Grow(a.ended, most)
 	frames, counts := a.frames[:cap(a.frames)], a.counts
 	top := len(a.frames)
-	lowest := top
 	times, ended := a.times[len(a.times):cap(a.times)], a.ended[len(a.ended):cap(a.ended)]
 	number, left := a.end(), 0
-	b, p, time, limit := d.buf[:len(d.buf)+overread], d.p, d.time, d.nextEpoch
+	b, p, time := d.buf[:len(d.buf)+overread], d.p, d.time
 	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
 		if v&1 != 0 {
-			t := time + wire.LeaveDelta(v)
-			if top == 0 || t >= limit {
+			if top == 0 {
 				break
 			}
 			top--
-			lowest = min(lowest, top)
 			p += wire.ShortLeaveSize
-			time = t
-			times[n] = t
+			time += wire.LeaveDelta(v)
+			times[n] = time
 			f, c := &frames[top], &ended[left]
 			c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = f.number, number+uint32(n), int32(top), f.address, f.recursive
 			counts[f.address] -= f.counted
@@ -289,10 +292,6 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 			continue
 		}
 		record := uint32(v)
-		t := time + wire.EnterDelta(v)
-		if t >= limit {
-			break
-		}
 		enter := &a.cache[record*0x9e3779b1>>(32-cacheBits)]
 		if enter.record != record {
 			if enter = r.remember(a, v, number+uint32(n)); enter == nil {
@@ -301,32 +300,35 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 			counts = a.counts
 		}
 		p += wire.ShortEnterSize
-		time = t
-		times[n] = t
-		n++
+		time += wire.EnterDelta(v)
+		times[n] = time
 		count := &counts[enter.address]
-		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last {
+		if v>>(8*wire.ShortEnterSize)&1 != 0 {
 			// The call makes no calls, as most do not, so it need not be pushed on the stack.
-			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
-				p += wire.ShortLeaveSize
-				time = t
-				times[n] = t
-				c := &ended[left]
-				c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = number+uint32(n)-1, number+uint32(n), int32(top), enter.address, *count > 0
-				n++
-				left++
-				continue
-			}
+			p += wire.ShortLeaveSize
+			time += wire.LeaveDelta(v >> (8 * wire.ShortEnterSize))
+			times[n+1] = time
+			c := &ended[left]
+			c.Enter, c.Leave, c.Depth, c.Address, c.Recursive = number+uint32(n), number+uint32(n)+1, int32(top), enter.address, *count > 0
+			n += 2
+			left++
+			continue
 		}
 		f := &frames[top]
 		top++
-		f.number, f.counted, f.address, f.recursive = number+uint32(n)-1, 1, enter.address, *count > 0
+		f.number, f.counted, f.address, f.recursive = number+uint32(n), 1, enter.address, *count > 0
 		*count++
+		n++
 	}
 	d.p, d.time = p, time
 	d.ordinal += int64(n)
 	a.times, a.ended, a.frames = a.times[:len(a.times)+n], a.ended[:len(a.ended)+left], frames[:top]
-	// The decoder's own stack is needed only between calls of this function, so it is updated here.
+	// The decoder's own stack is needed only between calls of this function, so it is updated here: calls that were entered
+	// before are still below.
+	lowest := top
+	for lowest > 0 && frames[lowest-1].number >= number {
+		lowest--
+	}
 	d.frames = d.frames[:min(lowest, len(d.frames))]
 	for _, f := range a.frames[len(d.frames):] {
 		d.frames = append(d.frames, r.addresses[f.address])
