@@ -37,7 +37,7 @@ const (
 	maxFailures = 3
 	longestRest = 64
 	// longestSegment is how many times as long as the shortest segments the longest are.
-	longestSegment = 3
+	longestSegment = 5
 )
 
 // parallel goes on as far as there are whole segments of one run. It does
@@ -129,10 +129,15 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 }
 
 // segmentRows returns how many of rows a segment has: more where there are many, so that what is done for each address of each
-// segment is little even where many threads have it.
+// segment is little even where many threads have it. Each worker gets as many segments, so that none is long the last.
 func segmentRows(rows int64, workers int) int64 {
-	length := sizes.Block * int64(segmentBlocks)
-	return length * min(max(rows/(length*4*int64(workers)), 1), longestSegment)
+	each, shortest := int64(workers), sizes.Block*int64(segmentBlocks)
+	length := shortest * min(max(rows/(shortest*4*each), 1), longestSegment)
+	if n := (rows + length - 1) / length; n > each {
+		n = (n + each - 1) / each * each
+		length = (rows + n*sizes.Block - 1) / (n * sizes.Block) * sizes.Block
+	}
+	return length
 }
 
 // pairAgain pairs a segment with all that is known.

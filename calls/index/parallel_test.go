@@ -49,3 +49,28 @@ func TestManyPendingLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestSegmentRows checks that each worker gets as many segments.
+func TestSegmentRows(t *testing.T) {
+	shortest := sizes.Block * int64(segmentBlocks)
+	for _, test := range []struct {
+		rows     int64
+		workers  int
+		segments int64
+	}{
+		{shortest / 2, 2, 1},
+		{2 * shortest, 2, 2},
+		{3*shortest + 1, 2, 4},
+		{5 * shortest, 8, 5},
+		{9 * shortest, 4, 12},
+		{44 * shortest, 2, 10},
+		{44 * shortest, 16, 48},
+		{1000 * shortest, 4, 200},
+	} {
+		length := segmentRows(test.rows, test.workers)
+		segments := (test.rows + length - 1) / length
+		if length%sizes.Block != 0 || segments != test.segments {
+			t.Errorf("%d rows for %d workers: %d segments of %d rows, want %d", test.rows, test.workers, segments, length, test.segments)
+		}
+	}
+}

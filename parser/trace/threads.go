@@ -25,7 +25,7 @@ const (
 	maxSources = 64
 	// sourceBatch is the largest number of events of a stream that are decoded at a time.
 	sourceBatch = 2048
-	cacheBits   = 10
+	cacheBits   = 11
 	// mostNumbered bounds the number of events of a stream.
 	mostNumbered = 1 << 31
 	// If the stack changes in another way than by an enter or a leave, a threadReader looks up the open calls again. It may
