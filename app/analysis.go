@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"logparser/calls"
@@ -609,22 +610,25 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 	if len(tree.Nodes) == 0 {
 		return &Tree{}, nil
 	}
-	nodes := s.treeNodes(tree, g)
-	return &Tree{Roots: nodes[0].Children, Calls: nodes[0].Calls, Total: nodes[0].Total, Cut: tree.Folded}, nil
+	root := s.treeNodes(tree, g)
+	return &Tree{Roots: root.Children, Calls: root.Calls, Total: root.Total, Cut: tree.Folded}, nil
 }
 
-// treeNodes makes the nodes of a tree, which may be many: all processors make some.
-func (s *Session) treeNodes(tree *profile.Tree, g *groups) []TreeNode {
-	nodes, room, endKnown := make([]TreeNode, len(tree.Nodes)), make([]*TreeNode, len(tree.Nodes)), s.endKnown()
+// nodesPiece is how many nodes of a tree are made at a time.
+const nodesPiece = 4096
+
+// treeNodes makes the nodes of a tree, which may be many: all processors make some. It returns the root.
+func (s *Session) treeNodes(tree *profile.Tree, g *groups) *TreeNode {
+	endKnown := s.endKnown()
 	_, late := s.Ways()
-	// The garbage collector, which so large a slice wakes, reads it. To write to a page of memory that was only read costs the system
-	// some twenty times as much as to write to one that was not touched yet, so all are written to before.
-	for i := range nodes {
-		nodes[i].Thread = 0
-	}
-	fill := func(from, to, children int) {
-		for i := from; i < to; i++ {
-			node, n := &tree.Nodes[i], &nodes[i]
+	pieces := make([][]TreeNode, (len(tree.Nodes)+nodesPiece-1)/nodesPiece)
+	// Memory is written to as soon as it is there. The garbage collector would read it otherwise, and to write to a page of memory that
+	// was only read costs the system some twenty times as much as to write to one that was not touched yet.
+	eachPiece(len(pieces), func(k int) {
+		first := k * nodesPiece
+		piece := make([]TreeNode, min(nodesPiece, len(tree.Nodes)-first))
+		for i := range piece {
+			node, n := &tree.Nodes[first+i], &piece[i]
 			if node.Group != profile.NoGroup {
 				n.FunctionRef = g.list[node.Group]
 			}
@@ -634,33 +638,42 @@ func (s *Session) treeNodes(tree *profile.Tree, g *groups) []TreeNode {
 			}
 			n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = node.Other, node.Calls, node.Timed, node.Running, node.Total, node.Self
 			n.Bound, n.SelfBound = sumBounds(n.Timed, n.Running, endKnown, late)
-			if list := tree.Children(int32(i)); len(list) > 0 {
-				n.Children = room[children : children+len(list) : children+len(list)]
-				children += len(list)
-				for k, c := range list {
-					n.Children[k] = &nodes[c]
-				}
+		}
+		pieces[k] = piece
+	})
+	eachPiece(len(pieces), func(k int) {
+		first, children := int32(k*nodesPiece), 0
+		for i := range pieces[k] {
+			children += len(tree.Children(first + int32(i)))
+		}
+		room := make([]*TreeNode, 0, children)
+		for i := range pieces[k] {
+			from := len(room)
+			for _, c := range tree.Children(first + int32(i)) {
+				room = append(room, &pieces[c/nodesPiece][c%nodesPiece])
+			}
+			if to := len(room); to > from {
+				pieces[k][i].Children = room[from:to:to]
 			}
 		}
-	}
-	const some = 4096
+	})
+	return &pieces[0][0]
+}
+
+// eachPiece calls f with the numbers below n, on all processors.
+func eachPiece(n int, f func(piece int)) {
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	running := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for from, children := 0, 0; from < len(nodes); from += some {
-		to, first := min(from+some, len(nodes)), children
-		for i := from; i < to; i++ {
-			children += len(tree.Children(int32(i)))
-		}
-		running <- struct{}{}
+	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			fill(from, to, first)
-			<-running
+			for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
+				f(k)
+			}
 		}()
 	}
 	wg.Wait()
-	return nodes
 }
 
 // defaultNodes is how many nodes a tree has at most if nothing else is asked

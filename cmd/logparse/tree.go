@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -116,11 +115,6 @@ const printedLines = 2048
 // printTree writes a tree, a line a node. A tree may have 200,000 of them, whose texts take as long to make as the tree itself: all
 // processors make some, and no more than a few pieces are in memory.
 func printTree(w io.Writer, tree *app.Tree, digits int) error {
-	var lines []treeLine
-	tree.Walk(func(n *app.TreeNode, path []*app.TreeNode) bool {
-		lines = append(lines, treeLine{n, len(path)})
-		return true
-	})
 	if _, err := fmt.Fprintf(w, "%12s %6s %12s %12s  %s\n", "total", "%", "self", "calls", "function"); err != nil {
 		return err
 	}
@@ -135,12 +129,12 @@ func printTree(w io.Writer, tree *app.Tree, digits int) error {
 	go func() {
 		defer close(ahead)
 		running := make(chan struct{}, runtime.GOMAXPROCS(0))
-		for some := range slices.Chunk(lines, printedLines) {
+		begin := func(lines []treeLine) (ok bool) {
 			p := &piece{done: make(chan struct{})}
 			select {
 			case ahead <- p:
 			case <-stop:
-				return
+				return false
 			}
 			select {
 			case p.text = <-free:
@@ -149,11 +143,23 @@ func printTree(w io.Writer, tree *app.Tree, digits int) error {
 			running <- struct{}{}
 			go func() {
 				defer close(p.done)
-				for i := range some {
-					p.text = some[i].append(p.text, tree, digits)
+				for i := range lines {
+					p.text = lines[i].append(p.text, tree, digits)
 				}
 				<-running
 			}()
+			return true
+		}
+		var lines []treeLine
+		going := true
+		tree.Walk(func(n *app.TreeNode, path []*app.TreeNode) bool {
+			if lines = append(lines, treeLine{n, len(path)}); going && len(lines) == printedLines {
+				going, lines = begin(lines), make([]treeLine, 0, printedLines)
+			}
+			return going
+		})
+		if going && len(lines) > 0 {
+			begin(lines)
 		}
 	}()
 	for p := range ahead {
