@@ -41,7 +41,19 @@ type CallAddress struct {
 	Group uint32
 	// Marks are bits for Call.Marks.
 	Marks uint8
+	// Counts says which calls of it a CallFold counts.
+	Counts FoldCounts
 }
+
+// FoldCounts say whether calls of an address count.
+type FoldCounts uint8
+
+const (
+	// CountsOutside: those count that have none of the marks of CallFold.Marks.
+	CountsOutside FoldCounts = 1 << iota
+	// CountsInside: those count that have one of them.
+	CountsInside
+)
 
 // A Call is one that has ended. Times are in nanoseconds.
 type Call struct {
@@ -56,6 +68,11 @@ type Call struct {
 	// Recursive says that another call of its group was open when it was made. It has no meaning
 	// for a call whose group is NoCallGroup.
 	Recursive bool
+	// OutermostCounts says of a call that stands for several, see Folded, that it counts itself.
+	OutermostCounts bool
+	// Folded is 0, or it says that this stands for a call and all that were made in it, of which so
+	// many count (see CallFold). Self is the sum of these, and Duration that of the outermost of them.
+	Folded uint32
 }
 
 // An OpenFrame is a call that has not ended.
@@ -98,14 +115,45 @@ func NoCallLimits() CallLimits {
 	return CallLimits{First: math.MinInt64, Last: math.MaxInt64, Deepest: math.MaxInt32}
 }
 
+// A CallFold has a reader sum up calls that are not asked for one by one. A reader may do that, or return
+// them as others.
+type CallFold struct {
+	// Nodes says which calls these are.
+	Nodes CallNodes
+	// Calls are summed up that have at least the depth Shallowest and are entered from First to Last, in nanoseconds. Of these all
+	// count, if All says so; otherwise those of which CallAddress.Counts says so by Marks.
+	All         bool
+	Marks       uint8
+	Shallowest  int32
+	First, Last int64
+}
+
+// FoldAll returns the CallFold that counts all calls, without nodes.
+func FoldAll() CallFold {
+	return CallFold{All: true, First: math.MinInt64, Last: math.MaxInt64}
+}
+
+// CallNodes are nodes that the open calls of a reader have for its caller.
+type CallNodes interface {
+	// Node returns the node of a call of an address that a call of a depth makes, 0 for the outermost calls, which have no caller. It is
+	// NoCallNode where it is not known. folds says that the call and those that are made in it are to be summed up.
+	Node(depth int, caller int32, id uint32) (node int32, folds bool)
+}
+
+// NoCallNode is no node.
+const NoCallNode = int32(-1)
+
 // A CallReader reads the calls of a part after the other.
 type CallReader interface {
 	// Limit says which calls are asked for in the parts that are begun from then on. Without it all are.
 	Limit(l CallLimits)
+	// Fold has the reader sum up calls from then on. Without it, and with nil, it does not.
+	Fold(f *CallFold)
 	// Begin goes to a part. It is not ok where that cannot be read as calls; then the whole
 	// source is of no use.
 	Begin(part *CallPart) (ok bool)
-	// Next fills calls with the next ones that end, in this order. Where a call ends that was
+	// Next fills calls with the next ones that end, in this order. Folded and OutermostCounts of those
+	// that stand for themselves are left as they are. Where a call ends that was
 	// entered before the part it comes alone, as ended: it is the innermost of those that
 	// are. Neither calls nor one that ended come at the part's end.
 	Next(calls []Call) (n int, ended *EndedFrame, ok bool)

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,9 @@ type callPass struct {
 	test   *query.CallTest
 	groups groups
 	// callers: workers get the callers of each call that passes, too.
-	callers  bool
+	callers bool
+	// fold: workers get sums of calls that they need not be told of one by one, where the filter allows it.
+	fold     bool
 	slots    map[uint32]uint32 // by Event.Thread
 	workers  []callWorker
 	results  []partResult // of the parts
@@ -146,7 +149,7 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 			limits.Callers = p.callers
 			r.Limit(limits)
 		}
-		readers = append(readers, &partReader{p: p, w: w, r: r})
+		readers = append(readers, &partReader{p: p, w: w, r: r, fold: p.foldOf(w)})
 	}
 	for end := 0; end < len(parts) && !refused.Load() && ctx.Err() == nil; {
 		var next atomic.Int64
@@ -223,7 +226,12 @@ func (p *callPass) describe(address uint64, space uint16) parser.CallAddress {
 	if i, ok := p.src.AddressTable().Find(0, space, address); ok {
 		a.ID, a.Group = uint32(i), p.groups.at(uint32(i))
 		if p.test != nil {
-			a.Marks = p.test.Marks(a.ID)
+			a.Marks, a.Counts = p.test.Marks(a.ID), p.test.Counts(a.ID)
+		} else {
+			a.Counts = parser.CountsOutside
+		}
+		if a.Group == NoGroup {
+			a.Counts = 0
 		}
 	}
 	return a
@@ -231,11 +239,34 @@ func (p *callPass) describe(address uint64, space uint16) parser.CallAddress {
 
 const noAddress = ^uint32(0)
 
+// foldCalls is for tests.
+var foldCalls = true
+
+// foldOf returns what has a reader sum up the calls that a worker need not be told of one by one, nil where that is not to be.
+func (p *callPass) foldOf(w callWorker) *parser.CallFold {
+	nodes, ok := w.(parser.CallNodes)
+	if !ok || !foldCalls {
+		return nil
+	}
+	if p.test == nil {
+		f := parser.FoldAll()
+		f.Nodes, f.All = nodes, !slices.Contains(p.groups.of, NoGroup)
+		return &f
+	}
+	f, ok := p.test.Fold()
+	if !ok {
+		return nil
+	}
+	f.Nodes = nodes
+	return &f
+}
+
 // A partReader has a worker sum up parts.
 type partReader struct {
 	p     *callPass
 	w     callWorker
 	r     parser.CallReader
+	fold  *parser.CallFold
 	batch [query.CallBatch]parser.Call
 	pass  [query.CallBatch]uint8
 }
@@ -243,6 +274,10 @@ type partReader struct {
 // read sums up a part. It is not ok where there is something that it does not know.
 func (t *partReader) read(ctx context.Context, part *parser.CallPart, result *partResult) (ok bool) {
 	slot, ok := t.p.slots[part.Thread]
+	folding := t.p.fold && t.fold != nil
+	if folding {
+		t.r.Fold(t.fold)
+	}
 	if !ok || !t.r.Begin(part) {
 		return false
 	}
@@ -267,7 +302,17 @@ func (t *partReader) read(ctx context.Context, part *parser.CallPart, result *pa
 			if t.p.test != nil {
 				t.p.test.Test(&of, t.pass[:n])
 			}
+			if folding {
+				for i := range of.Calls {
+					if of.Calls[i].Folded > 0 {
+						t.pass[i] = 1
+					}
+				}
+			}
 			t.w.add(of.Calls, t.pass[:n], open, kept)
+			if folding {
+				clear(of.Calls) // Next leaves Folded of single calls as it is
+			}
 			kept = len(open)
 		case ended != nil:
 			base--

@@ -10,9 +10,9 @@ import (
 	"logparser/parser"
 )
 
-// callTree builds the tree of CallTree by a pass over calls, and the time in outermost calls
+// callTree builds the trees of CallTree by a pass over calls, and the time in outermost calls
 // by slot. It is not ok where that would not do.
-func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, limit int) (sum *treeBuilder, outermost map[uint32]int64, ok bool, err error) {
+func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, limit int) (made *forest, outermost map[uint32]int64, ok bool, err error) {
 	if o.Correct != nil {
 		return nil, nil, false, nil
 	}
@@ -32,6 +32,7 @@ func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, l
 	}
 	p.round, p.between = round, func() {
 		for i, moved := range forest.endRound() {
+			p.fold = true // now there are nodes that get no children
 			for k := range p.results {
 				if r := &p.results[k]; r.worker == list[i] {
 					r.move(moved)
@@ -49,7 +50,7 @@ func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, l
 			outermost[AllThreads] += ns
 		}
 	}
-	return forest.sum(), outermost, true, nil
+	return forest, outermost, true, nil
 }
 
 // move is told that the worker's nodes have other numbers now.
@@ -79,7 +80,6 @@ type treeCalls struct {
 	// added is what a batch brings to inner where plain says that all calls count.
 	added []int64
 	plain bool
-	saved []int32
 	began []int32
 	// outermost is what comes to the sums of slots.
 	outermost map[uint32]int64
@@ -119,6 +119,41 @@ func (t *treeCalls) enter(open []parser.OpenFrame, kept int) {
 	}
 }
 
+// Node implements [parser.CallNodes].
+func (t *treeCalls) Node(depth int, caller int32, id uint32) (node int32, folds bool) {
+	if depth == 0 {
+		caller = t.nodes[0]
+	}
+	if caller == parser.NoCallNode || depth >= MaxTreeDepth {
+		return parser.NoCallNode, false
+	}
+	p, group := &t.treeBuilder.nodes[caller], t.groups.at(id)
+	switch {
+	case p.Other:
+		return caller, true
+	case group == NoGroup:
+		return caller, false // what it calls is taken for called by its caller
+	}
+	if !p.leaf {
+		node, _, _ = t.look(caller, group, t.thread)
+		if node != noNode || !p.closed {
+			return node, false
+		}
+	}
+	if node = p.folded; node == 0 {
+		node = noNode
+	}
+	return node, true
+}
+
+// await notes the open calls but for those that were open before. They get nodes when something needs these.
+func (t *treeCalls) await(open []parser.OpenFrame, kept int) {
+	t.room(len(open))
+	for d := kept; d < len(open); d++ {
+		t.nodes[d+1], t.ids[d+1] = unknown, open[d].ID
+	}
+}
+
 // push returns the node of a call of depth d.
 func (t *treeCalls) push(caller int32, d int, group uint32) int32 {
 	switch {
@@ -151,13 +186,12 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 	if !plain {
 		t.outermostOf(batch, pass)
 	}
-	t.enter(open, kept)
+	t.await(open, kept)
 	if len(batch) == 0 {
 		return
 	}
 	// From the last call to the first a caller comes before what it called: the last that
 	// was seen a level above, or one that is open.
-	t.saved = append(t.saved[:0], t.nodes[kept+1:len(open)+1]...)
 	lowest := int32(math.MaxInt32)
 	for i := len(batch) - 1; i >= 0; i-- {
 		c := &batch[i]
@@ -174,12 +208,16 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 			continue
 		}
 		group := t.groups.at(c.ID)
-		if group == NoGroup {
+		if group == NoGroup && c.Folded == 0 {
 			continue
 		}
 		caller := t.nodes[d]
 		if caller == unknown {
 			caller = t.node(d - 1)
+		}
+		if c.Folded > 0 {
+			t.addFolded(c, caller)
+			continue
 		}
 		node := caller
 		if !t.treeBuilder.nodes[caller].Other {
@@ -213,7 +251,7 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 			i = first
 		}
 	}
-	copy(t.nodes[kept+1:], t.saved)
+	t.await(open, kept)
 	if plain {
 		t.settle(int(lowest))
 	}
@@ -221,16 +259,17 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 
 // fold counts calls that all count and have a duration in a node that is Other.
 func (t *treeCalls) fold(n *grownNode, batch []parser.Call, lowest int32) {
-	self := int64(0)
+	self, folded := int64(0), int64(0)
 	for i := range batch {
 		c := &batch[i]
 		self += c.Self
+		folded += int64(max(c.Folded, 1))
 		if c.Depth <= lowest {
 			t.added[c.Depth] += c.Duration
 		}
 	}
-	n.Calls += int64(len(batch))
-	n.Timed += int64(len(batch))
+	n.Calls += folded
+	n.Timed += folded
 	n.Self += self
 }
 
@@ -238,6 +277,10 @@ func (t *treeCalls) fold(n *grownNode, batch []parser.Call, lowest int32) {
 func (t *treeCalls) foldPassing(n *grownNode, batch []parser.Call, pass []uint8) {
 	for i := range batch {
 		c := &batch[i]
+		if c.Folded > 0 {
+			n.addFolded(c)
+			continue
+		}
 		if pass[i] == 0 || t.groups.at(c.ID) == NoGroup {
 			continue
 		}
@@ -247,6 +290,23 @@ func (t *treeCalls) foldPassing(n *grownNode, batch []parser.Call, pass []uint8)
 			n.Self += c.Self
 		}
 	}
+}
+
+// addFolded adds a call that stands for several, made by a call of a node.
+func (t *treeCalls) addFolded(c *parser.Call, caller int32) {
+	node := t.other(caller, t.thread)
+	n := &t.treeBuilder.nodes[node]
+	n.addFolded(c)
+	if node != caller && c.OutermostCounts {
+		n.Total += c.Duration
+	}
+}
+
+// addFolded adds a call that stands for several, but for the total.
+func (n *grownNode) addFolded(c *parser.Call) {
+	n.Calls += int64(c.Folded)
+	n.Timed += int64(c.Folded)
+	n.Self += c.Self
 }
 
 // settle takes over the times that a batch has in added; lowest is the depth of its outermost call. The caller of that one is
@@ -268,7 +328,7 @@ func (t *treeCalls) outermostOf(batch []parser.Call, pass []uint8) {
 		}
 		in := t.inner[d+1]
 		t.inner[d+1] = 0
-		if pass[i] != 0 && c.Duration >= 0 && t.groups.at(c.ID) != NoGroup {
+		if pass[i] != 0 && c.Duration >= 0 && (c.Folded > 0 || t.groups.at(c.ID) != NoGroup) {
 			in = c.Duration
 		}
 		t.inner[d] += in
@@ -283,6 +343,12 @@ func (t *treeCalls) ends(depth int) int64 {
 
 func (t *treeCalls) end(r *partResult, open []parser.OpenFrame) {
 	r.outermost = append(r.outermost, t.inner[:len(open)+1]...)
+	for d := range open {
+		if t.nodes[d+1] == unknown {
+			t.enter(open, d)
+			break
+		}
+	}
 	r.began, r.nodes = t.began, append(r.nodes, t.nodes[:len(open)+1]...)
 }
 

@@ -68,7 +68,7 @@ func Clip(ctx context.Context, src *index.Index, o ClipOptions) ([]Stat, *Tree, 
 		}
 	}
 	if o.Tree {
-		return nil, finishTree(c.tree, c.outermost, &TreeOptions{PerThread: o.PerThread, BottomUp: o.BottomUp}, limit), nil
+		return nil, finishTree(c.tree, new(pruner), c.outermost, &TreeOptions{PerThread: o.PerThread, BottomUp: o.BottomUp}, limit), nil
 	}
 	return c.stats.list(), nil, nil
 }

@@ -13,27 +13,38 @@ import (
 // pruned.
 const spareNodes = 2
 
-// prune leaves the tree as many nodes as limit, and those of threads. What it
+// A pruner prunes trees. It keeps its memory: to get that from the system anew takes as long as what is done with it.
+type pruner struct {
+	below, outermost []int64
+	ways             []way
+	keep             []bool
+	at               []place
+	moved            []int32
+}
+
+// prune leaves a tree as many nodes as limit, and those of threads. What it
 // leaves out is folded into a node that is Other below the parent, which gets no more children
-// then. It returns which nodes they are now.
-func (t *treeBuilder) prune(limit int) (moved []int32) {
+// then. It returns which nodes they are now, until it is called again.
+func (p *pruner) prune(t *treeBuilder, limit int) (moved []int32) {
 	if len(t.nodes)-t.others <= limit {
 		return nil
 	}
-	keep, below := t.mostCalled(limit)
-	// outermost is the time in the outermost calls of a node's and of those
-	// below it that are counted.
-	outermost := make([]int64, len(t.nodes))
-	for i := len(t.nodes) - 1; i > 0; i-- {
-		n := &t.nodes[i]
-		if n.Calls > 0 {
-			outermost[i] = n.Total
-		}
-		if p := n.Parent; t.nodes[p].Calls == 0 {
-			outermost[p] += outermost[i]
-		}
-	}
-	moved = make([]int32, len(t.nodes))
+	n := len(t.nodes)
+	p.below, p.outermost, p.ways = room(p.below, n), room(p.outermost, n), room(p.ways, n)
+	p.keep, p.moved = room(p.keep, n), room(p.moved, n)
+	// These take most of the time and do not need each other.
+	known := make(chan struct{})
+	go func() {
+		defer close(known)
+		t.outermost(p.outermost)
+		t.ways(p.ways)
+	}()
+	t.below(p.below)
+	<-known
+	p.mostCalled(t, limit)
+	keep, below, outermost := p.keep, p.below, p.outermost
+	moved = p.moved
+	moved[0] = 0
 	// What stays is written over what was: a node that is Other has the place of one that goes.
 	nodes, others := t.nodes[:1], 0
 	nodes[0].last, nodes[0].folded = 0, 0
@@ -49,10 +60,10 @@ func (t *treeBuilder) prune(limit int) (moved []int32) {
 		}
 		at, top := parent, keep[n.Parent]
 		if top {
-			p := &nodes[parent]
-			if at = p.folded; at == 0 {
+			above := &nodes[parent]
+			if at = above.folded; at == 0 {
 				at = int32(len(nodes))
-				p.folded, p.closed = at, true
+				above.folded, above.closed = at, true
 				nodes = append(nodes, grownNode{Group: NoGroup, Thread: n.Thread, Parent: parent, Other: true})
 				others++
 			}
@@ -75,67 +86,103 @@ func (t *treeBuilder) prune(limit int) (moved []int32) {
 	return moved
 }
 
-// mostCalled returns which nodes are among the limit with the most calls, those
-// below them counted too, with the root and the threads: with a node its parent
-// is. Equal ones are told apart by the way to them. It also returns how many calls there are in
-// each node and below.
-func (t *treeBuilder) mostCalled(limit int) (keep []bool, below []int64) {
-	places := make([]place, len(t.nodes))
-	for i := range places {
-		n, p := &t.nodes[i], &places[i]
-		p.node, p.calls = int32(i), n.Calls
-		if i > 0 {
-			above := &places[n.Parent]
-			p.depth = above.depth + 1
-			p.path = (above.path ^ uint64(n.Group)<<32 ^ uint64(n.Thread)) * 0x9e3779b97f4a7c15
-			p.path ^= p.path >> 29
+// room returns a list of a length in the memory of another where that is enough, and otherwise in memory that is enough for somewhat
+// longer ones. What is in it is left to the caller.
+func room[E any](list []E, length int) []E {
+	if length > cap(list) {
+		list = make([]E, length, length+length/4)
+	}
+	return list[:length]
+}
+
+// outermost sets the time in the outermost calls of each node's and of those below it that are counted.
+func (t *treeBuilder) outermost(list []int64) {
+	clear(list)
+	for i := len(list) - 1; i > 0; i-- {
+		n := &t.nodes[i]
+		if n.Calls > 0 {
+			list[i] = n.Total
+		}
+		if p := n.Parent; t.nodes[p].Calls == 0 {
+			list[p] += list[i]
 		}
 	}
-	for i := len(places) - 1; i > 0; i-- {
-		places[t.nodes[i].Parent].calls += places[i].calls
+}
+
+// A way is that from the root to a node: how many nodes it has and a hash of them.
+type way struct {
+	hash  uint64
+	depth int32
+}
+
+// ways sets the ways to all nodes.
+func (t *treeBuilder) ways(list []way) {
+	list[0] = way{}
+	for i := range list[1:] {
+		n := &t.nodes[i+1]
+		above := &list[n.Parent]
+		w := (above.hash ^ uint64(n.Group)<<32 ^ uint64(n.Thread)) * 0x9e3779b97f4a7c15
+		list[i+1] = way{w ^ w>>29, above.depth + 1}
 	}
-	keep, below = make([]bool, len(t.nodes)), make([]int64, len(t.nodes))
-	kept, others := 0, places[:0]
-	for i := range places {
-		below[i] = places[i].calls
+}
+
+// below sets how many calls there are in each node and below.
+func (t *treeBuilder) below(list []int64) {
+	clear(list)
+	for i := len(list) - 1; i >= 0; i-- {
+		n := &t.nodes[i]
+		list[i] += n.Calls
+		if i > 0 {
+			list[n.Parent] += list[i]
+		}
+	}
+}
+
+// mostCalled sets keep for those nodes that are among the limit with the most calls, those
+// below them counted too, with the root and the threads: with a node its parent
+// is. Equal ones are told apart by the way to them.
+func (p *pruner) mostCalled(t *treeBuilder, limit int) {
+	keep, below := p.keep, p.below
+	clear(keep)
+	kept, others := 0, 0
+	for i := range t.nodes {
 		switch n := &t.nodes[i]; {
 		case n.Other:
+			below[i] = -1 // it is none of them
+			others++
 		case n.Group == NoGroup:
 			keep[i] = true
 			kept++
-		default:
-			others = append(others, places[i])
 		}
 	}
-	places = others
 	// Most nodes have few calls, and of those with as many as the last that stays only some
 	// have to be put in order.
-	rest := min(max(limit-kept, 0), len(places))
-	least := leastOf(rest, len(places), func(i int) int64 { return places[i].calls })
-	at := places[:0]
-	for _, p := range places {
-		if p.calls > least {
-			keep[p.node] = true
+	rest := min(max(limit-kept, 0), len(t.nodes)-others-kept)
+	least := leastOf(rest, below, keep)
+	at := p.at[:0]
+	for i, calls := range below {
+		switch {
+		case keep[i] || calls < least:
+		case calls > least:
+			keep[i] = true
 			rest--
-		} else if p.calls == least {
-			at = append(at, p)
+		default:
+			at = append(at, place{p.ways[i], int32(i)})
 		}
 	}
-	for _, p := range nearest(at, rest) {
-		keep[p.node] = true
+	p.at = at
+	for _, n := range nearest(at, rest) {
+		keep[n.node] = true
 	}
-	return keep, below
 }
 
-// A place is where a node stands among those that may stay.
+// A place is where a node stands among those with as many calls.
 type place struct {
-	calls int64
-	path  uint64 // a hash of the way to the node
-	depth int32
-	node  int32
+	way
+	node int32
 }
 
-// nearest returns those n of the places that are least deep, of equally deep ones those with the least paths. It changes the
+// nearest returns those n of the places that are least deep, of equally deep ones those with the least hashes. It changes the
 // order of places.
 func nearest(places []place, n int) []place {
 	if n >= len(places) {
@@ -147,8 +194,8 @@ func nearest(places []place, n int) []place {
 	// Nearly all have one of a few depths, and paths are spread evenly: only those that lie where the
 	// cut is have to be put in order.
 	lower, at, n := cut(places, n, func(p *place) int { return int(p.depth) })
-	before, at, n := cut(at, n, func(p *place) int { return int(p.path >> 52) })
-	slices.SortFunc(at, func(a, b place) int { return cmp.Compare(a.path, b.path) })
+	before, at, n := cut(at, n, func(p *place) int { return int(p.hash >> 52) })
+	slices.SortFunc(at, func(a, b place) int { return cmp.Compare(a.hash, b.hash) })
 	return places[:lower+before+n]
 }
 
@@ -183,18 +230,20 @@ func cut(places []place, n int, key func(*place) int) (before int, at []place, r
 	return before, places[before:end], rest
 }
 
-// leastOf returns the least of the n greatest of so many values.
-func leastOf(n, values int, value func(i int) int64) int64 {
+// leastOf returns the least of the n greatest values, of which those left out do not count, nor negative ones.
+func leastOf(n int, values []int64, leftOut []bool) int64 {
 	if n <= 0 {
 		return math.MaxInt64
 	}
 	// The small ones are counted, the others sorted.
 	var count [1 << 12]int
 	var great []int64
-	for i := range values {
-		if v := value(i); v >= 0 && v < int64(len(count)) {
+	for i, v := range values {
+		switch {
+		case leftOut[i] || v < 0:
+		case v < int64(len(count)):
 			count[v]++
-		} else {
+		default:
 			great = append(great, v)
 		}
 	}

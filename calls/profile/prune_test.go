@@ -133,14 +133,19 @@ func boundedTree(t *testing.T, src *index.Index, o TreeOptions) *Tree {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b strings.Builder
-		outline(made, 0, 0, &b)
-		tree, texts[i] = made, b.String()
+		tree, texts[i] = made, treeText(made)
 	}
 	if texts[0] != texts[1] {
 		t.Errorf("%+v: one worker makes\n%s\nfour make\n%s", o, texts[0], texts[1])
 	}
 	return tree
+}
+
+// treeText returns a tree as outline writes it.
+func treeText(t *Tree) string {
+	var b strings.Builder
+	outline(t, 0, 0, &b)
+	return b.String()
 }
 
 // TestFoldedCallsHaveTheirTime bounds trees so far that calls are folded as they
@@ -241,6 +246,38 @@ func TestBoundedTreeIsTheSame(t *testing.T) {
 	}
 }
 
+// TestTreeOfFoldedCalls makes bounded trees of calls that are summed up and of the same ones that are not.
+func TestTreeOfFoldedCalls(t *testing.T) {
+	defer func(before int64) { rowCost = before }(rowCost)
+	defer func() { foldCalls = true }()
+	rowCost = 1 << 40
+	folded := 0
+	eachTrace(t, 24, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
+		of, _ := randomGroups(r, src)
+		o := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0, MaxNodes: 2 + r.IntN(60)}
+		if r.IntN(4) > 0 {
+			o.Where = logtest.RandomPredicate(r, src, 2).Predicate
+		}
+		list := new([2]*Tree)
+		for i := range list {
+			foldCalls = i == 0
+			var err error
+			if list[i], err = CallTree(t.Context(), tested, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if list[0].Folded > 0 {
+			folded++
+		}
+		if a, b := treeText(list[0]), treeText(list[1]); a != b {
+			t.Errorf("%+v: summed up\n%s\none by one\n%s", o, a, b)
+		}
+	})
+	if folded < 10 {
+		t.Errorf("%d of 24 trees had no room for all calls", folded)
+	}
+}
+
 // TestNearest holds the choice of places against a sort of all.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -248,13 +285,13 @@ func TestNearest(t *testing.T) {
 		for n := range 60 {
 			places := make([]place, r.IntN(60))
 			for i := range places {
-				places[i] = place{path: r.Uint64()>>r.IntN(64)<<8 & ^uint64(0xff) | uint64(i), depth: r.Int32N(depths), node: int32(i)}
+				places[i] = place{way{r.Uint64()>>r.IntN(64)<<8&^0xff | uint64(i), r.Int32N(depths)}, int32(i)}
 			}
 			want := slices.Clone(places)
-			slices.SortFunc(want, func(a, b place) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path)) })
+			slices.SortFunc(want, func(a, b place) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.hash, b.hash)) })
 			want = want[:min(n, len(want))]
 			got := slices.Clone(nearest(places, n))
-			slices.SortFunc(got, func(a, b place) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path)) })
+			slices.SortFunc(got, func(a, b place) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.hash, b.hash)) })
 			if !slices.Equal(got, want) {
 				t.Fatalf("%d of %d places in %d depths: %v, want %v", n, len(places), depths, got, want)
 			}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"runtime"
+	"sync"
 
 	"logparser/calls/index"
 )
@@ -33,6 +34,8 @@ type forest struct {
 	limit, keep int
 	// The first common nodes are the same in all trees, and the first tree has their numbers. others of them are Other.
 	common, others int
+	pruner         pruner
+	moved          [][]int32
 }
 
 // newForest makes a forest of trees that become one of so many nodes.
@@ -51,7 +54,7 @@ func (f *forest) newTree(src *index.Index) treeBuilder {
 const growing = 1 << 30
 
 // endRound sees to it that the trees have no more nodes than they may have. Where it returns something
-// the nodes of tree i that were n before are moved[i][n] then.
+// the nodes of tree i that were n before are moved[i][n] then, until it is called again.
 func (f *forest) endRound() (moved [][]int32) {
 	common := f.common - f.others
 	nodes := common
@@ -62,44 +65,60 @@ func (f *forest) endRound() (moved [][]int32) {
 		return nil
 	}
 	sum := f.trees[0]
-	moved = make([][]int32, len(f.trees))
+	moved = f.moved
+	for len(moved) < len(f.trees) {
+		moved = append(moved, nil)
+	}
+	f.moved = moved
 	for i, t := range f.trees {
 		if i > 0 {
-			moved[i] = sum.merge(t, f.common)
+			moved[i] = sum.merge(t, f.common, moved[i])
 		}
 	}
-	moved[0] = make([]int32, len(sum.nodes))
+	moved[0] = room(moved[0], len(sum.nodes))
 	for i := range moved[0] {
 		moved[0][i] = int32(i)
 	}
 	var to []int32
 	if len(sum.nodes)-sum.others > f.limit {
-		to = sum.prune(f.keep)
-	}
-	if to != nil {
-		sum.index()
-		for _, list := range moved {
-			for i := range list {
-				list[i] = to[list[i]]
-			}
-		}
+		to = f.pruner.prune(sum, f.keep)
 	}
 	f.common, f.others = len(sum.nodes), sum.others
-	for _, t := range f.trees[1:] {
-		t.nodes, t.others = append(t.nodes[:0], sum.nodes...), sum.others
-		for i := range t.nodes {
-			n := &t.nodes[i]
-			n.Calls, n.Timed, n.Running, n.Total, n.Self = 0, 0, 0, 0, 0
-		}
-		t.slots = append(t.slots[:0], sum.slots...)
+	var wg sync.WaitGroup
+	for i, t := range f.trees {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if i > 0 {
+				t.copyNodes(sum)
+			}
+			if i > 0 || to != nil {
+				t.index()
+			}
+			if to != nil {
+				for k, n := range moved[i] {
+					moved[i][k] = to[n]
+				}
+			}
+		}()
 	}
+	wg.Wait()
 	return moved
+}
+
+// copyNodes gives a tree the nodes of another, without calls. They are still to be indexed.
+func (t *treeBuilder) copyNodes(o *treeBuilder) {
+	t.nodes, t.others = append(t.nodes[:0], o.nodes...), o.others
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		n.Calls, n.Timed, n.Running, n.Total, n.Self = 0, 0, 0, 0, 0
+	}
 }
 
 // sum returns one tree of all.
 func (f *forest) sum() *treeBuilder {
 	for _, t := range f.trees[1:] {
-		f.trees[0].merge(t, f.common)
+		f.trees[0].merge(t, f.common, nil)
 	}
 	return f.trees[0]
 }

@@ -100,10 +100,10 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 	}
 	if few {
 		// Few rows are sooner read than all calls.
-	} else if sum, outermost, ok, err := callTree(ctx, src, g, &o, limit); err != nil {
+	} else if forest, outermost, ok, err := callTree(ctx, src, g, &o, limit); err != nil {
 		return nil, err
 	} else if ok {
-		t := finishTree(sum, outermost, &o, limit)
+		t := finishTree(forest.sum(), &forest.pruner, outermost, &o, limit)
 		note.keep(t)
 		return t, nil
 	}
@@ -139,17 +139,17 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		return nil, err
 	}
 	settle(own)
-	t := finishTree(forest.sum(), sumOutermost(src, times), &o, limit)
+	t := finishTree(forest.sum(), &forest.pruner, sumOutermost(src, times), &o, limit)
 	note.keep(t)
 	return t, nil
 }
 
 // finishTree gives a tree at most so many nodes.
-func finishTree(sum *treeBuilder, outermost map[uint32]int64, o *TreeOptions, limit int) *Tree {
+func finishTree(sum *treeBuilder, p *pruner, outermost map[uint32]int64, o *TreeOptions, limit int) *Tree {
 	if o.BottomUp {
 		sum = sum.bottomUp(spareNodes * limit)
 	}
-	sum.prune(limit)
+	p.prune(sum, limit)
 	tree := sum.tree(o.BottomUp)
 	tree.setTotals(outermost)
 	tree.sortChildren()
@@ -220,22 +220,16 @@ func (t *treeBuilder) child(parent int32, group, thread uint32) int32 {
 	if p.leaf {
 		return t.other(parent, thread)
 	}
-	i, tag := t.slot(parent, group, thread)
-	for ; t.slots[i].node != 0; i = (i + 1) & (len(t.slots) - 1) {
-		if t.slots[i].tag != tag {
-			continue
-		}
-		c := t.slots[i].node - 1
-		if n := &t.nodes[c]; n.Parent == parent && n.Group == group && n.Thread == thread {
-			p.last, p.lastGroup = c, group
-			return c
-		}
+	c, i, tag := t.look(parent, group, thread)
+	if c >= 0 {
+		p.last, p.lastGroup = c, group
+		return c
 	}
 	if (p.closed || len(t.nodes) >= t.limit) && group != NoGroup {
 		t.full = true
 		return t.other(parent, thread)
 	}
-	c := int32(len(t.nodes))
+	c = int32(len(t.nodes))
 	p.last, p.lastGroup = c, group
 	t.nodes = append(t.nodes, grownNode{Group: group, Thread: thread, Parent: parent})
 	t.slots[i] = treeSlot{c + 1, tag}
@@ -243,6 +237,21 @@ func (t *treeBuilder) child(parent int32, group, thread uint32) int32 {
 		t.index()
 	}
 	return c
+}
+
+// look returns the child of a node, -1 if there is none, which slot it has or would have, and the tag there.
+func (t *treeBuilder) look(parent int32, group, thread uint32) (child int32, slot int, tag uint32) {
+	slot, tag = t.slot(parent, group, thread)
+	for ; t.slots[slot].node != 0; slot = (slot + 1) & (len(t.slots) - 1) {
+		if t.slots[slot].tag != tag {
+			continue
+		}
+		c := t.slots[slot].node - 1
+		if n := &t.nodes[c]; n.Parent == parent && n.Group == group && n.Thread == thread {
+			return c, slot, tag
+		}
+	}
+	return -1, slot, tag
 }
 
 // other returns the child of a node that is Other.
@@ -263,7 +272,7 @@ func (t *treeBuilder) other(parent int32, thread uint32) int32 {
 func (t *treeBuilder) index() {
 	size := 1024
 	for len(t.nodes)*3 >= size*2 {
-		size *= 4
+		size *= 2
 	}
 	if size <= cap(t.slots) {
 		t.slots = t.slots[:size]
@@ -290,10 +299,10 @@ func (t *treeBuilder) index() {
 	}
 }
 
-// merge adds the nodes of another, and returns which they are then. The first common nodes are the
+// merge adds the nodes of another, and returns which they are then, in some memory. The first common nodes are the
 // same in both.
-func (t *treeBuilder) merge(o *treeBuilder, common int) (moved []int32) {
-	moved = make([]int32, len(o.nodes))
+func (t *treeBuilder) merge(o *treeBuilder, common int, memory []int32) (moved []int32) {
+	moved = room(memory, len(o.nodes))
 	for i := range o.nodes {
 		n := &o.nodes[i]
 		switch {

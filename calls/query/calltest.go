@@ -53,6 +53,7 @@ type CallTest struct {
 	sets      []*Set // of which bit 1<<i of a call's marks says that it is inside one
 	// times are the first and last times of events, of any thread, that may belong to the rows of a range.
 	times map[rowTest][2]int64
+	fold  foldTest
 }
 
 // CallsOf are calls of one thread.
@@ -72,8 +73,11 @@ type callTester func(c *CallsOf, pass []uint8)
 // tell.
 func NewCallTest(src *index.Index, p Predicate) (t *CallTest, ok bool) {
 	t = &CallTest{src: src.Steady(), predicate: p, times: make(map[rowTest][2]int64)}
-	t.test = t.of(p)
-	return t, t.test != nil
+	if t.test = t.of(p); t.test == nil {
+		return t, false
+	}
+	t.fold = t.foldable()
+	return t, true
 }
 
 // May reports whether calls of a thread may pass, by its slot.

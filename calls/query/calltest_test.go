@@ -17,7 +17,7 @@ import (
 // TestCallTest asks predicates about whole calls: they say what the oracle says of the rows of the
 // calls' enters. They are asked only of logs whose rows are in order of time.
 func TestCallTest(t *testing.T) {
-	asked, refused, passed, never := 0, 0, 0, 0
+	asked, refused, passed, never, folded := 0, 0, 0, 0, 0
 	logtest.EachLog(t, 40, 700, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
 		if !slices.IsSortedFunc(src.Rows, func(a, b oracle.Row) int { return cmp.Compare(a.Time, b.Time) }) {
 			return
@@ -79,14 +79,34 @@ func TestCallTest(t *testing.T) {
 						t.Fatalf("call of row %d, %+v, %+v: %d, may pass %t, the oracle says %t", enter, of, group[i], pass[i], may, want)
 					}
 					passed += int(pass[i])
+					if of.open == calls.None && may && group[i].Duration != calls.NoDuration {
+						if counts, ok := foldCounts(test, &group[i]); ok {
+							folded++
+							if counts != want {
+								t.Fatalf("call of row %d, %+v: to be counted %t, want %t", enter, group[i], counts, want)
+							}
+						}
+					}
 				}
 			}
 		}
 	})
-	t.Logf("%d predicates of calls, %d of rows only, %d calls passed", asked, refused, passed)
-	if asked == 0 || refused == 0 || passed == 0 || never == 0 {
-		t.Errorf("%d asked, %d refused, %d calls passed, %d threads never", asked, refused, passed, never)
+	t.Logf("%d predicates of calls, %d of rows only, %d calls passed, %d could be summed up", asked, refused, passed, folded)
+	if asked == 0 || refused == 0 || passed == 0 || never == 0 || folded < 1000 {
+		t.Errorf("%d asked, %d refused, %d calls passed, %d could be summed up, %d threads never", asked, refused, passed, folded, never)
 	}
+}
+
+// foldCounts reports whether a call with a leave counts where calls are summed up. It is not ok where it is not summed up.
+func foldCounts(test *query.CallTest, c *parser.Call) (counts, ok bool) {
+	f, ok := test.Fold()
+	if !ok || c.Depth < f.Shallowest || c.Enter < f.First || c.Enter > f.Last {
+		return false, false
+	}
+	if c.Marks&f.Marks != 0 {
+		return test.Counts(c.ID)&parser.CountsInside != 0, true
+	}
+	return test.Counts(c.ID)&parser.CountsOutside != 0, true
 }
 
 // TestEnterAddresses says which addresses pass where that depends on nothing else.

@@ -93,6 +93,7 @@ const callCacheBits = 11
 type cachedCall struct {
 	record, number, id, group uint32
 	marks                     uint8
+	counts                    parser.FoldCounts
 }
 
 // A callReader implements [parser.CallReader].
@@ -124,6 +125,7 @@ type callReader struct {
 	ended        parser.EndedFrame
 	wanted       wanted
 	sparse       *sparseFrames
+	fold         *callFold // nil if no calls are summed up
 }
 
 // Begin implements [parser.CallReader].
@@ -149,6 +151,9 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 	}
 	r.base, r.kept = len(d.frames), len(d.frames)
 	r.wanted.begin()
+	if r.fold != nil {
+		r.fold.begin()
+	}
 	return true
 }
 
@@ -156,6 +161,9 @@ func (r *callReader) renew() {
 	r.windows, r.epoch = r.d.windows, r.d.epoch
 	clear(r.cache[:])
 	r.cache[0].record = 1 // not a short enter, so that padding, whose bytes are 0, does not match this element
+	if r.fold != nil {
+		r.fold.forget()
+	}
 }
 
 func (r *callReader) number(f frame) uint32 {
@@ -251,7 +259,7 @@ func (r *callReader) pop() parser.Call {
 	top := len(r.frames) - 1
 	f := &r.frames[top]
 	r.frames = r.frames[:top]
-	r.kept = min(r.kept, top-1)
+	r.keep(top - 1)
 	r.open[f.Group+1]--
 	r.pops--
 	r.wanted.given(len(r.frames))
@@ -419,11 +427,19 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 	return n, stopped
 }
 
+// keep notes that no more than so many calls stayed open.
+func (r *callReader) keep(calls int) {
+	r.kept = min(r.kept, calls)
+	if r.fold != nil {
+		r.fold.known = min(r.fold.known, calls+1)
+	}
+}
+
 // settle sets the stack after a stretch. lowest is the number of calls that stayed open during the stretch.
 func (r *callReader) settle(frames []parser.OpenFrame, lowest int) {
 	d := r.d
 	r.frames = frames
-	r.kept = min(r.kept, lowest)
+	r.keep(lowest)
 	// The decoder's own stack is only needed between stretches, so it is brought up to date here.
 	d.frames = d.frames[:min(lowest, len(d.frames))]
 	for i := 1 + len(d.frames); i < len(frames); i++ {
@@ -440,7 +456,7 @@ func (r *callReader) remember(enter *cachedCall, v uint64) bool {
 	}
 	number := r.number(frame{w.base + wire.EnterOffset(v), uint16(r.d.epoch)<<1 | w.kind})
 	a := &r.addresses[number]
-	*enter = cachedCall{uint32(v), number, a.ID, a.Group, a.Marks}
+	*enter = cachedCall{uint32(v), number, a.ID, a.Group, a.Marks, a.Counts}
 	return true
 }
 

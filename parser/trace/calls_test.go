@@ -27,12 +27,15 @@ type openCall struct {
 // describeCall returns ids, groups and marks of addresses. Some addresses share a group.
 func describeCall(address uint64, space uint16) parser.CallAddress {
 	id := uint32(address)<<1 | uint32(space&1)
-	a := parser.CallAddress{ID: id, Group: id / 64 % 7, Marks: 1 << (id / 64 % 8)}
-	if id/64%3 == 0 {
+	a := parser.CallAddress{ID: id, Group: id / 64 % 7, Marks: 1 << (id / 64 % 8), Counts: parser.FoldCounts(id / 64 % 4)}
+	if !grouped(id) {
 		a.Group = parser.NoCallGroup
 	}
 	return a
 }
+
+// grouped reports whether the address with an id has a group. Without one, parser.Call.Recursive has no meaning.
+func grouped(id uint32) bool { return id/64%3 != 0 }
 
 // pairedCalls pairs the events of a thread in the simplest way.
 type pairedCalls struct {
@@ -182,9 +185,7 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 			break
 		}
 		for _, c := range calls[:n] {
-			if c.ID/64%3 == 0 {
-				c.Recursive = false // without a group it has no meaning
-			}
+			c.Recursive = c.Recursive && grouped(c.ID)
 			if want = out.skip(want, &c); len(want) == 0 || c != want[0] {
 				p.t.Fatalf("%+v: call %+v, want %+v", out.CallLimits, c, want[:min(len(want), 2)])
 			}

@@ -89,6 +89,9 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		}
 		return n, stopped
 	}
+	if r.folding() {
+		return r.foldShorts(&s, calls)
+	}
 	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted {
 		if n, stopped = r.shorts(&s, calls, math.MaxInt); n > 0 {
 			w.given(len(r.frames))

@@ -41,6 +41,14 @@ func (l *Log) TakenBytes() int {
 	return n
 }
 
+// SetFoldSample sets the number of look-ups after which a reader decides whether to go on summing up calls. The function that it
+// returns restores the old number.
+func SetFoldSample(lookups int) (restore func()) {
+	before := foldSample
+	foldSample = lookups
+	return func() { foldSample = before }
+}
+
 // SetWantedSample sets the number of calls after which a reader decides whether few calls are wanted. The function that it returns
 // restores the old number.
 func SetWantedSample(n int) (restore func()) {
