@@ -174,7 +174,9 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 			}()
 		}
 		wg.Wait()
-		p.between()
+		if end < len(parts) {
+			p.between()
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return false, context.Cause(ctx)

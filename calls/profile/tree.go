@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"logparser/calls"
 	"logparser/calls/index"
@@ -490,12 +491,26 @@ func (t *Tree) sortChildren() {
 		t.children[next[p]] = int32(i + 1)
 		next[p]++
 	}
-	for i := range t.Nodes {
-		slices.SortFunc(t.Children(int32(i)), func(a, b int32) int {
-			m, n := &t.Nodes[a], &t.Nodes[b]
-			return cmp.Or(cmp.Compare(n.Total, m.Total), cmp.Compare(n.Calls, m.Calls), cmp.Compare(m.Group, n.Group), cmp.Compare(m.Thread, n.Thread))
-		})
+	var wg sync.WaitGroup
+	some := len(t.Nodes)/query.Workers() + 1
+	for first := 0; first < len(t.Nodes); first += some {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := first; i < min(first+some, len(t.Nodes)); i++ {
+				if list := t.Children(int32(i)); len(list) > 1 {
+					slices.SortFunc(list, t.compare)
+				}
+			}
+		}()
 	}
+	wg.Wait()
+}
+
+// compare compares nodes as children are ordered.
+func (t *Tree) compare(a, b int32) int {
+	m, n := &t.Nodes[a], &t.Nodes[b]
+	return cmp.Or(cmp.Compare(n.Total, m.Total), cmp.Compare(n.Calls, m.Calls), cmp.Compare(m.Group, n.Group), cmp.Compare(m.Thread, n.Thread))
 }
 
 // A treeGrower adds the calls of blocks to a tree.

@@ -95,7 +95,7 @@ func (s *Scan) Run(ctx context.Context, work func(w *Worker, first, end int) err
 }
 
 // RunRounds is Run in rounds of chunks: round returns the end of the one that begins with a chunk, of so many
-// in all. After each, while nobody works, between is called.
+// in all. Between two, while nobody works, between is called.
 func (s *Scan) RunRounds(ctx context.Context, round func(begin, chunks int) (end int), work func(w *Worker, first, end int) error, between func()) error {
 	blocks := sizes.Blocks(s.rows)
 	s.done = min(int64(s.from)*sizes.Block, s.rows)
@@ -130,7 +130,9 @@ func (s *Scan) RunRounds(ctx context.Context, round func(begin, chunks int) (end
 			}()
 		}
 		wg.Wait()
-		between()
+		if chunk < chunks {
+			between()
+		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

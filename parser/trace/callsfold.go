@@ -226,10 +226,13 @@ func (r *callReader) sumCounted(s *stretch, c *parser.Call, inside bool, enter *
 		b = b[:min(len(b), p+most*wire.ShortLeaveSize)] // there are not more events in it
 	}
 	for {
-		n, to, at := r.decodeSum(b, p, t, s.rate, s.up)
+		n, to, at, kinds := r.decodeSum(b, p, t, s.rate, s.up)
 		before := sum.open
 		add := sum.add
-		if f.Marks != 0 {
+		switch {
+		case sum.counted|sum.inside == 0 && kinds&(sumOutside|sumMarked) == 0:
+			add = sum.passOver
+		case f.Marks != 0:
 			add = sum.addMarked
 		}
 		i, ended := add(&f.records, n)
@@ -253,9 +256,9 @@ func kindOf(f *parser.CallFold, enter *cachedCall) uint8 {
 	return k
 }
 
-// decodeSum decodes up to sumBatch short records from offset p of b on, and returns how many these are, and the offset and the time
-// behind them.
-func (r *callReader) decodeSum(b []byte, p int, t, rate uint64, up uint) (n, end int, at uint64) {
+// decodeSum decodes up to sumBatch short records from offset p of b on, and returns how many these are, the offset and the time
+// behind them, and the bits that any of them has.
+func (r *callReader) decodeSum(b []byte, p int, t, rate uint64, up uint) (n, end int, at uint64, kinds uint8) {
 	f := r.fold
 	up &= 63
 	for n < sumBatch && p+8 <= len(b) {
@@ -269,10 +272,12 @@ func (r *callReader) decodeSum(b []byte, p int, t, rate uint64, up uint) (n, end
 		t += wire.EnterDelta(v)&enters + wire.LeaveDelta(v)&^enters
 		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
 		ns, _ := bits.Mul64(t<<up, rate)
-		f.records.time[n], f.records.at[n], f.records.kind[n] = t, ns, f.kinds[i]|uint8(leave)
+		kind := f.kinds[i] | uint8(leave)
+		kinds |= kind
+		f.records.time[n], f.records.at[n], f.records.kind[n] = t, ns, kind
 		n++
 	}
-	return n, p, t
+	return n, p, t, kinds
 }
 
 // rememberKind decodes the short enter in v's first bytes for element i of enters and kinds. It returns false if they are no enter, or
@@ -325,6 +330,15 @@ func (s *foldSum) add(r *sumRecords, n int) (added int, ended bool) {
 	}
 	s.calls, s.self, s.outermost, s.counted, s.open, s.before = calls, self, outermost, counted, open, before
 	return added, open == 0
+}
+
+// passOver is add where none of the open calls counts, nor of the records.
+func (s *foldSum) passOver(r *sumRecords, n int) (added int, ended bool) {
+	for ; added < n && uint(s.open-1) < mostFolded; added++ {
+		s.open += 1 - int(r.kind[added]&sumLeave)<<1
+		s.before = r.at[added]
+	}
+	return added, s.open == 0
 }
 
 // addMarked is add where marks matter.
