@@ -87,7 +87,7 @@ type calledAddress struct {
 }
 
 // callCacheBits is larger than cacheBits, because here a second address with the same place in the cache costs a map lookup.
-const callCacheBits = 11
+const callCacheBits = 12
 
 // A cachedCall is a decoded short enter. record is the first four bytes of the enter, which are never 0.
 type cachedCall struct {
