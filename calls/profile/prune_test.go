@@ -251,8 +251,9 @@ func TestTreeOfFoldedCalls(t *testing.T) {
 	defer func(before int64) { rowCost = before }(rowCost)
 	defer func() { foldCalls = true }()
 	rowCost = 1 << 40
-	folded := 0
+	asked, folded := 0, 0
 	eachTrace(t, 24, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
+		asked++
 		of, _ := randomGroups(r, src)
 		o := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0, MaxNodes: 2 + r.IntN(60)}
 		if r.IntN(4) > 0 {
@@ -273,8 +274,8 @@ func TestTreeOfFoldedCalls(t *testing.T) {
 			t.Errorf("%+v: summed up\n%s\none by one\n%s", o, a, b)
 		}
 	})
-	if folded < 10 {
-		t.Errorf("%d of 24 trees had no room for all calls", folded)
+	if folded*3 < asked {
+		t.Errorf("%d of %d trees had no room for all calls", folded, asked)
 	}
 }
 

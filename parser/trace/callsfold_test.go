@@ -256,7 +256,7 @@ func TestFold(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d calls were summed up, in %d known places", folded, read, places)
-	if folded < read/5 || places < 1000 {
+	if folded < read/5 || places < read/100 {
 		t.Errorf("%d of %d calls were summed up, in %d known places", folded, read, places)
 	}
 }
