@@ -124,8 +124,8 @@ func (t *treeCalls) Node(depth int, caller int32, id uint32) (node int32, folds 
 	if depth == 0 {
 		caller = t.nodes[0]
 	}
-	if caller == parser.NoCallNode || depth >= MaxTreeDepth {
-		return parser.NoCallNode, false
+	if caller == noNode || depth >= MaxTreeDepth {
+		return noNode, false
 	}
 	p, group := &t.treeBuilder.nodes[caller], t.groups.at(id)
 	switch {

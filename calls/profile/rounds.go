@@ -35,7 +35,7 @@ type forest struct {
 	// The first common nodes are the same in all trees, and the first tree has their numbers. others of them are Other.
 	common, others int
 	pruner         pruner
-	moved          [][]int32
+	moved          [][]int32 // what endRound returns, whose memory is used again
 }
 
 // newForest makes a forest of trees that become one of so many nodes.
@@ -65,11 +65,10 @@ func (f *forest) endRound() (moved [][]int32) {
 		return nil
 	}
 	sum := f.trees[0]
-	moved = f.moved
-	for len(moved) < len(f.trees) {
-		moved = append(moved, nil)
+	if f.moved == nil {
+		f.moved = make([][]int32, len(f.trees))
 	}
-	f.moved = moved
+	moved = f.moved
 	for i, t := range f.trees {
 		if i > 0 {
 			moved[i] = sum.merge(t, f.common, moved[i])

@@ -222,7 +222,7 @@ func (t *treeBuilder) child(parent int32, group, thread uint32) int32 {
 		return t.other(parent, thread)
 	}
 	c, i, tag := t.look(parent, group, thread)
-	if c >= 0 {
+	if c != noNode {
 		p.last, p.lastGroup = c, group
 		return c
 	}
@@ -240,7 +240,7 @@ func (t *treeBuilder) child(parent int32, group, thread uint32) int32 {
 	return c
 }
 
-// look returns the child of a node, -1 if there is none, which slot it has or would have, and the tag there.
+// look returns the child of a node, noNode if there is none, which slot it has or would have, and the tag there.
 func (t *treeBuilder) look(parent int32, group, thread uint32) (child int32, slot int, tag uint32) {
 	slot, tag = t.slot(parent, group, thread)
 	for ; t.slots[slot].node != 0; slot = (slot + 1) & (len(t.slots) - 1) {
@@ -252,7 +252,7 @@ func (t *treeBuilder) look(parent int32, group, thread uint32) (child int32, slo
 			return c, slot, tag
 		}
 	}
-	return -1, slot, tag
+	return noNode, slot, tag
 }
 
 // other returns the child of a node that is Other.
@@ -533,7 +533,7 @@ type stackedCall struct {
 	node  int32
 }
 
-const noNode = -1
+const noNode = parser.NoCallNode
 
 // base returns the node that a thread's outermost calls are children of.
 func (t *treeGrower) base(thread uint32) int32 {

@@ -71,8 +71,8 @@ func (f *callFold) begin() {
 	f.rest = max(f.rest-1, 0)
 }
 
-// judge is told of the events that were summed up in a stretch.
-func (f *callFold) judge(events int) {
+// assess decides whether to go on, after events were summed up in a stretch.
+func (f *callFold) assess(events int) {
 	if f.folded += events; f.looked < foldSample {
 		return
 	}
@@ -172,7 +172,7 @@ func (r *callReader) foldShorts(s *stretch, calls []parser.Call) (n int, stopped
 		r.wanted.given(top + 1)
 	}
 	f.known = top + 1
-	f.judge(folded)
+	f.assess(folded)
 	return n, p < s.last && n < len(calls)
 }
 
