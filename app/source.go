@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/calls/index"
 	"logparser/parser"
 	"logparser/rows"
 	"logparser/symbols"
@@ -57,7 +58,10 @@ func (src *source) Row(i int64) rows.Row {
 var _ = [1]struct{}{uint8(rows.Enter) ^ uint8(parser.Enter) | uint8(rows.Leave) ^ uint8(parser.Leave) | uint8(rows.Unknown) ^ uint8(parser.Damaged): {}}
 
 // blockRows is how many rows are read from the log at a time.
-const blockRows = 4096
+const blockRows = rows.BlockLen
+
+// Does not compile unless these are the rows of a block of the index.
+var _ = [1]struct{}{blockRows - index.BlockLen: {}}
 
 // A block is the memory for reading rows.
 type block struct {

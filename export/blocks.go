@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// blockRows is how many rows a worker reads at a time. It is the block size of the index, so that the calls of a block are
-	// paired only once.
-	blockRows = 4096
+	// blockRows is how many rows a worker reads at a time.
+	blockRows = rows.BlockLen
 	// formatRows is how many of them are held and formatted at a time, so few that they fit into the processor's first-level
 	// cache.
 	formatRows = 256
+	// longRow is the text of a row with long names, in bytes.
+	longRow = 1 << 10
 	// partBytes bounds a piece of formatted text, in bytes. A block with very long names is handed over in several pieces.
-	partBytes = 1 << 20
+	partBytes = 2 << 20
 	// blocksAhead is how many blocks each worker may be ahead of the writer.
 	blocksAhead = 2
 	// progressEvery is the least time between two calls of Options.Progress.
@@ -92,6 +93,9 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 	blockRows := int64(blockRows)
 	if out.limits.Rows > 0 {
 		blockRows = min(blockRows, out.limits.Rows)
+	}
+	if out.limits.Bytes > 0 {
+		blockRows = min(blockRows, max(out.limits.Bytes/longRow, 1))
 	}
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead

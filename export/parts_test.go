@@ -67,7 +67,7 @@ func TestParts(t *testing.T) {
 		{"speedscope", export.Limits{Rows: 700}, 7},
 		{"speedscope", export.Limits{Bytes: 50_000}, 3},
 		{"csv", export.Limits{Rows: 700}, 8},
-		{"csv", export.Limits{Bytes: 100_000}, 2},
+		{"csv", export.Limits{Bytes: 100_000}, 4},
 		{"html", export.Limits{Rows: 700}, 8},
 		{"parquet", export.Limits{Rows: 700}, 8},
 		{"txt", export.Limits{Rows: 2500}, 2},
@@ -110,6 +110,9 @@ func TestParts(t *testing.T) {
 				case "speedscope":
 					readSpeedscope(t, text)
 				case "csv":
+					if most := test.split.Bytes; most > 0 && int64(len(text)) > most {
+						t.Errorf("%s has %d bytes, at most %d were asked for", p, len(text), most)
+					}
 					records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 					if err != nil {
 						t.Fatal(err)
@@ -257,7 +260,7 @@ func (b broken) Read(dst []rows.Row, from int64) (int, error) {
 
 // TestWriters has a writer that fails, and a source that fails.
 func TestWriters(t *testing.T) {
-	l := program(rand.New(rand.NewPCG(5, 5)), 5000)
+	l := program(rand.New(rand.NewPCG(5, 5)), rows.BlockLen+1000)
 	full := errors.New("no space left on device")
 	for _, f := range export.Formats() {
 		err := f.Write(context.Background(), writerFunc(func(p []byte) (int, error) { return 0, full }), l, export.Options{})
@@ -265,12 +268,12 @@ func TestWriters(t *testing.T) {
 			t.Errorf("%s: a full disk: %v", f.Name, err)
 		}
 		err = f.Write(context.Background(), io.Discard, broken{l}, export.Options{})
-		if !errors.Is(err, errBroken) || err.Error() != "reading row 4999: bad sector" {
+		if !errors.Is(err, errBroken) || err.Error() != fmt.Sprintf("reading row %d: bad sector", len(l)-1) {
 			t.Errorf("%s: a broken source: %v", f.Name, err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		err = f.Write(ctx, io.Discard, l, export.Options{Progress: func(done, total int64) { cancel() }})
-		if done := len(l) <= 4096; err == nil != done && !errors.Is(err, context.Canceled) {
+		if done := len(l) <= rows.BlockLen; err == nil != done && !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: cancelled: %v", f.Name, err)
 		}
 		if err := f.Write(context.Background(), io.Discard, list(nil), export.Options{}); err != nil {

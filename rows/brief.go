@@ -31,6 +31,10 @@ type Strand struct {
 	Process       *Process
 }
 
+// BlockLen is how many rows are best read at a time, from a multiple of it on: the rows of a block of the index, whose calls
+// are then paired once.
+const BlockLen = 8192
+
 // MaxBriefs is how many rows are read in brief at a time, at most.
 const MaxBriefs = 256
 

@@ -156,7 +156,7 @@ func continues(old, runs []parser.Run) error {
 const progressEvery = 50 * time.Millisecond
 
 // readLen is how many events are read at a time.
-const readLen = 4096
+const readLen = sizes.MaxBlock
 
 // run goes on up to a row.
 func (c *core) run(ctx context.Context, to int64, progress parser.Progress) error {

@@ -19,7 +19,7 @@ import (
 
 // segmentBlocks is the number of blocks of a segment: a
 // million rows, so that what is done for each address once is little.
-var segmentBlocks = 256
+var segmentBlocks = 128
 
 // A segment is a range of rows, whole blocks of one run.
 type segment struct {

@@ -42,7 +42,7 @@ func (s *Sequential) NewSegment() *Segment {
 
 const (
 	// readLen is how many events are read at a time.
-	readLen = 4096
+	readLen = sizes.MaxBlock
 	// maxRefused is how many blocks one after the other may not be ordinary before the rest
 	// of a segment is read in order.
 	maxRefused = 8

@@ -31,7 +31,7 @@ const (
 
 // drawnBlocks is the number of blocks whose spans are kept; a variable for
 // tests.
-var drawnBlocks = 4096
+var drawnBlocks = 2048
 
 // A Timeline draws calls over time, with as much detail as there are pixels.
 // Its methods are safe for concurrent use.

@@ -274,7 +274,7 @@ func enterRows(ctx context.Context, s *app.Session, expr string, p app.Progress)
 		return nil, err
 	}
 	var enters []int64
-	buffer := make([]rows.Row, 4096)
+	buffer := make([]rows.Row, rows.BlockLen)
 	for at := int64(0); at < v.Len(); {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ func opened(t *testing.T, log *testlog.Nested) *desk {
 // The first rows are shown while the rest is counted, and stay when that is
 // cancelled.
 func TestFilterShowsFirstRowsAtOnce(t *testing.T) {
-	d := opened(t, &testlog.Nested{Records: 2_000_000})
+	d := opened(t, &testlog.Nested{Records: 4_000_000})
 	d.nested.Slow()
 	d.Filter.SetWhere("func:main")
 	d.wait("the first rows", func() bool { return d.State().Filtered && d.State().View.Len() > 0 })
@@ -35,7 +35,7 @@ func TestFilterShowsFirstRowsAtOnce(t *testing.T) {
 	d.wait("progress", func() bool { return d.State().Work.Slow })
 	d.Cancel()
 	d.wait("the end", func() bool { return !d.State().Work.Slow })
-	if s := d.State(); !s.Filtered || s.Rows.Len() == 0 || s.Rows.Len() > 2_000_000/14 || s.Message != nil {
+	if s := d.State(); !s.Filtered || s.Rows.Len() == 0 || s.Rows.Len() > 4_000_000/14 || s.Message != nil {
 		t.Errorf("cancelled: filtered %v, %d rows, message %+v", s.Filtered, s.Rows.Len(), s.Message)
 	}
 }

@@ -159,7 +159,7 @@ func (q Query) Marker() func(text []byte) (start, end int) {
 	}
 }
 
-const searchBlock = 4096
+const searchBlock = rows.BlockLen
 
 // search returns the first row from a position on, or back, that matches, or -1.
 func search(ctx context.Context, src rows.Source, from int64, q Query, backward bool, p app.Progress) (int64, error) {
