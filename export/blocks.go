@@ -19,7 +19,8 @@ const (
 	formatRows = 256
 	// longRow is the text of a row with long names, in bytes.
 	longRow = 1 << 10
-	// partBytes bounds a piece of formatted text, in bytes. A block with very long names is handed over in several pieces.
+	// partBytes bounds a piece of formatted text, in bytes. A block is one piece but where names are very long: a worker waits
+	// before it hands over a second one.
 	partBytes = 2 << 20
 	// blocksAhead is how many blocks each worker may be ahead of the writer.
 	blocksAhead = 2

@@ -113,7 +113,7 @@ func BenchmarkFill(b *testing.B) {
 				if err := x.Fill(&block, k, test.want); err != nil {
 					b.Fatal(err)
 				}
-				k = (k + 1) % 100
+				k = (k + 1) % (1_000_000 / index.BlockLen)
 			}
 			b.ReportMetric(float64(b.N)*index.BlockLen/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})

@@ -40,13 +40,9 @@ func (s *Sequential) NewSegment() *Segment {
 	return p
 }
 
-const (
-	// readLen is how many events are read at a time.
-	readLen = sizes.MaxBlock
-	// maxRefused is how many blocks one after the other may not be ordinary before the rest
-	// of a segment is read in order.
-	maxRefused = 8
-)
+// maxRefused is how many blocks one after the other may not be ordinary before the rest
+// of a segment is read in order.
+const maxRefused = 8
 
 // Pair pairs the rows from (inclusive) to to (exclusive), whole blocks of a run, of which the
 // first is a record of the log. What the Segment had found before is forgotten.
@@ -54,7 +50,7 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 	p.reset()
 	p.row, p.number = from, run
 	if p.events == nil {
-		p.events = make([]parser.Event, readLen)
+		p.events = make([]parser.Event, sizes.MaxBlock)
 	}
 	var threads parser.ThreadReader
 	refused := 0
@@ -74,7 +70,8 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 				threads = nil
 			}
 		}
-		events := p.events[:min(readLen, sizes.Block, to-p.row)]
+		// The whole block, so that its threads may be paired from the next one on.
+		events := p.events[:min(sizes.Block, to-p.row)]
 		if _, err := parser.ReadFull(p.log.ReadEvents, events, record+p.row-from); err != nil {
 			return err
 		}
