@@ -41,7 +41,7 @@ type CallAddress struct {
 	Group uint32
 	// Marks are bits for Call.Marks.
 	Marks uint8
-	// Counts says which calls of it a CallFold counts.
+	// Counts says which calls of it a CallFold counts, and are within CallLimits.Counted.
 	Counts FoldCounts
 }
 
@@ -49,7 +49,7 @@ type CallAddress struct {
 type FoldCounts uint8
 
 const (
-	// CountsOutside: those count that have none of the marks of CallFold.Marks.
+	// CountsOutside: those count that have none of the marks of CallFold.Marks, or of CallLimits.Inside.
 	CountsOutside FoldCounts = 1 << iota
 	// CountsInside: those count that have one of them.
 	CountsInside
@@ -106,6 +106,9 @@ type CallLimits struct {
 	Shortest int64
 	Deepest  int32
 	Marks    uint8
+	// Counted: the calls are those of which CallAddress.Counts says so. Inside are those that have one of the marks of Inside.
+	Counted bool
+	Inside  uint8
 	// Callers: the callers of each call that is given are given, too.
 	Callers bool
 }
@@ -120,8 +123,8 @@ func NoCallLimits() CallLimits {
 type CallFold struct {
 	// Nodes says which calls these are.
 	Nodes CallNodes
-	// Calls are summed up that have at least the depth Shallowest and are entered from First to Last, in nanoseconds. Of these all
-	// count, if All says so; otherwise those of which CallAddress.Counts says so by Marks.
+	// Calls are summed up that are entered from First to Last, in nanoseconds. Of these those count that have at least the depth
+	// Shallowest; all of them, if All says so, otherwise those of which CallAddress.Counts says so by Marks.
 	All         bool
 	Marks       uint8
 	Shallowest  int32

@@ -250,16 +250,13 @@ func (p *callPass) foldOf(w callWorker) *parser.CallFold {
 	if !ok || !foldCalls {
 		return nil
 	}
-	if p.test == nil {
-		f := parser.FoldAll()
-		f.Nodes, f.All = nodes, !slices.Contains(p.groups.of, NoGroup)
-		return &f
+	f := parser.FoldAll()
+	if p.test != nil {
+		if f, ok = p.test.Fold(); !ok {
+			return nil
+		}
 	}
-	f, ok := p.test.Fold()
-	if !ok {
-		return nil
-	}
-	f.Nodes = nodes
+	f.Nodes, f.All = nodes, f.All && !slices.Contains(p.groups.of, NoGroup)
 	return &f
 }
 

@@ -54,6 +54,7 @@ func (p *pruner) prune(t *treeBuilder, limit int) (moved []int32) {
 		if keep[i] {
 			n.Parent, n.last, n.folded = parent, 0, 0
 			n.closed = n.closed || below[i] < below[0]/fewCalls
+			n.narrow = n.narrow || below[i] < below[0]/manyCalls
 			moved[i] = int32(len(nodes))
 			nodes = append(nodes, n)
 			continue

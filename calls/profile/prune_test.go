@@ -279,6 +279,29 @@ func TestTreeOfFoldedCalls(t *testing.T) {
 	}
 }
 
+// TestNewNodesOfPrunedTrees asks for nodes that a tree did not have when it was pruned: below those that had many calls there are
+// any, below those that had some only one level, and below those that had few none.
+func TestNewNodesOfPrunedTrees(t *testing.T) {
+	b := newTreeBuilder(growing)
+	const many, some, few = 1, 2, 3
+	for group, calls := range map[uint32]int64{many: 1 << 20, some: 1 << 20 / (2 * manyCalls), few: 1 << 20 / (2 * fewCalls), 4: 1} {
+		b.nodes[b.child(0, group, AllThreads)].Calls = calls
+	}
+	new(pruner).prune(&b, 4) // the root and three nodes
+	for group, levels := range map[uint32]int{many: 3, some: 1, few: 0} {
+		at := b.child(0, group, AllThreads)
+		if at == 0 || b.nodes[at].Group != group {
+			t.Fatalf("group %d has no node", group)
+		}
+		for level := range 3 {
+			at = b.child(at, 9, AllThreads)
+			if n := &b.nodes[at]; n.Other != (level >= levels) {
+				t.Errorf("group %d: level %d of what it calls is %+v, want %d levels", group, level, n, levels)
+			}
+		}
+	}
+}
+
 // TestNearest holds the choice of places against a sort of all.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -12,15 +12,19 @@ import (
 // round before any of the next. Between rounds no worker is at work, and what they have together
 // is what the rounds until then have, whoever did which part. Where that is too much the tree is pruned there
 // and then, and nodes below which something was left out, or which few calls were made in, get no more
-// children: what else they call goes to the node that is Other. The rest goes on growing, so that a part of
-// the program that is seen late has its place. The numbers of all nodes are exact.
+// children: what else they call goes to the node that is Other. Those which not many calls were made in get new children, but these get
+// none: a callee that was not seen in so many calls is hardly ever one of those that stay, and what it calls even less. The rest goes on
+// growing, so that a part of the program that is seen late has its place. The numbers of all nodes are exact.
 
 // roundParts is how many parts of a log a round has at most. A part has up to 2^18 events, which make no more
 // than half as many nodes.
 const roundParts = 16
 
-// fewCalls is what part of all calls is few.
-const fewCalls = 4096
+// Fewer than one of fewCalls calls are few, and more than one of manyCalls many.
+const (
+	fewCalls  = 4096
+	manyCalls = 256
+)
 
 // round returns the end of the round of parts that begins with a part. A tree that is too large is
 // nearly always so at once, hence the first are short.

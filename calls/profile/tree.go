@@ -181,8 +181,8 @@ type grownNode struct {
 	folded  int32
 	Running int32
 	Other   bool
-	// closed says that callees that have no node get none; leaf that none has.
-	closed, leaf              bool
+	// closed says that callees that have no node get none; leaf that none has. Below a narrow one a new node is closed.
+	closed, leaf, narrow      bool
 	Calls, Timed, Total, Self int64
 }
 
@@ -232,7 +232,7 @@ func (t *treeBuilder) child(parent int32, group, thread uint32) int32 {
 	}
 	c = int32(len(t.nodes))
 	p.last, p.lastGroup = c, group
-	t.nodes = append(t.nodes, grownNode{Group: group, Thread: thread, Parent: parent})
+	t.nodes = append(t.nodes, grownNode{Group: group, Thread: thread, Parent: parent, closed: p.narrow, leaf: p.narrow})
 	t.slots[i] = treeSlot{c + 1, tag}
 	if len(t.nodes)*3 > len(t.slots)*2 {
 		t.index()

@@ -8,7 +8,7 @@ import (
 )
 
 // A foldTest is what a CallTest tells of the calls that are made in a call without looking at each: ranges, and tests that
-// depend on addresses and on being inside a call.
+// depend on addresses and on being inside a call. It is ok if there are no others.
 type foldTest struct {
 	parser.CallFold
 	parts []Predicate
@@ -19,11 +19,8 @@ type foldTest struct {
 // these tell. CallAddress.Counts has to be [CallTest.Counts].
 func (t *CallTest) Fold() (f parser.CallFold, ok bool) { return t.fold.CallFold, t.fold.ok }
 
-// Counts returns the counts of an address for [parser.CallFold].
+// Counts returns the counts of an address for [parser.CallFold] and [parser.CallLimits].
 func (t *CallTest) Counts(address uint32) (counts parser.FoldCounts) {
-	if !t.fold.ok {
-		return 0
-	}
 	for _, inside := range [...]bool{false, true} {
 		passes := true
 		for _, p := range t.fold.parts {
@@ -43,25 +40,28 @@ func (t *CallTest) Counts(address uint32) (counts parser.FoldCounts) {
 // foldable makes the fold test of the predicate.
 func (t *CallTest) foldable() (f foldTest) {
 	f.CallFold = parser.FoldAll()
-	f.All = false
 	if len(t.sets) > 0 {
 		f.Marks = 1 // of the only set
 	}
-	f.ok = len(t.sets) <= 1 && t.addFold(&f, t.predicate)
+	f.ok = t.addFold(&f, t.predicate)
+	if len(t.sets) > 1 {
+		f.ok, f.parts = false, nil
+	}
+	f.All = len(f.parts) == 0
 	return f
 }
 
-// addFold adds a predicate that has to pass as well. It is not ok where that asks for more than a fold test tells.
+// addFold adds a predicate that has to pass as well. It is not ok where that asks for more than a fold test tells, which then has what it
+// tells of it.
 func (t *CallTest) addFold(f *foldTest, p Predicate) (ok bool) {
 	switch p := p.(type) {
 	case junction:
 		if !p.or || len(p.parts) == 1 {
+			ok := true
 			for _, part := range p.parts {
-				if !t.addFold(f, part) {
-					return false
-				}
+				ok = t.addFold(f, part) && ok
 			}
-			return true
+			return ok
 		}
 	case depthTest:
 		f.Shallowest = max(f.Shallowest, p.least)
@@ -91,8 +91,16 @@ func (t *CallTest) addFold(f *foldTest, p Predicate) (ok bool) {
 	if ofThreads(p) {
 		return true // calls of threads that do not pass are not read
 	}
-	f.parts = append(f.parts, p)
-	_, ok = foldPasses(p, 0, false)
+	passes, ok := foldPasses(p, 0, false)
+	switch p.(type) {
+	case kindTest, anomalyTest:
+		if passes {
+			return true // as do calls of all addresses
+		}
+	}
+	if ok {
+		f.parts = append(f.parts, p)
+	}
 	return ok
 }
 

@@ -122,8 +122,16 @@ func (t *CallTest) Marks(address uint32) uint8 {
 	return marks
 }
 
-// Limits returns limits within which all calls with a leave are that pass.
-func (t *CallTest) Limits() parser.CallLimits { return t.limits(t.predicate) }
+// Limits returns limits within which all calls with a leave are that pass. CallAddress.Counts has to be [CallTest.Counts].
+func (t *CallTest) Limits() parser.CallLimits {
+	l := t.limits(t.predicate)
+	l.Inside = t.fold.Marks
+	l.Counted = slices.ContainsFunc(t.fold.parts, func(p Predicate) bool {
+		_, within := p.(withinTest)
+		return !within // of which Marks tell
+	})
+	return l
+}
 
 func (t *CallTest) limits(p Predicate) parser.CallLimits {
 	l := parser.NoCallLimits()

@@ -79,6 +79,9 @@ func TestCallTest(t *testing.T) {
 						t.Fatalf("call of row %d, %+v, %+v: %d, may pass %t, the oracle says %t", enter, of, group[i], pass[i], may, want)
 					}
 					passed += int(pass[i])
+					if limits := test.Limits(); want && !of.atEnd && group[i].Duration != calls.NoDuration && !within(&limits, test, &group[i]) {
+						t.Fatalf("call of row %d, %+v, is not within %+v", enter, group[i], limits)
+					}
 					if of.open == calls.None && may && group[i].Duration != calls.NoDuration {
 						if counts, ok := foldCounts(test, &group[i]); ok {
 							folded++
@@ -100,13 +103,26 @@ func TestCallTest(t *testing.T) {
 // foldCounts reports whether a call with a leave counts where calls are summed up. It is not ok where it is not summed up.
 func foldCounts(test *query.CallTest, c *parser.Call) (counts, ok bool) {
 	f, ok := test.Fold()
-	if !ok || c.Depth < f.Shallowest || c.Enter < f.First || c.Enter > f.Last {
+	if !ok || c.Enter < f.First || c.Enter > f.Last {
 		return false, false
+	}
+	if c.Depth < f.Shallowest {
+		return false, true
 	}
 	if c.Marks&f.Marks != 0 {
 		return test.Counts(c.ID)&parser.CountsInside != 0, true
 	}
 	return test.Counts(c.ID)&parser.CountsOutside != 0, true
+}
+
+// within reports whether a call with a leave is within limits.
+func within(l *parser.CallLimits, test *query.CallTest, c *parser.Call) bool {
+	counts := parser.CountsOutside
+	if c.Marks&l.Inside != 0 {
+		counts = parser.CountsInside
+	}
+	return l.First <= c.Enter && c.Enter <= l.Last && c.Duration >= l.Shortest && c.Depth <= l.Deepest &&
+		(l.Marks == 0 || c.Marks&l.Marks != 0) && (!l.Counted || test.Counts(c.ID)&counts != 0)
 }
 
 // TestEnterAddresses says which addresses pass where that depends on nothing else.

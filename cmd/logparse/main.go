@@ -19,6 +19,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "logparse:", err)
 		os.Exit(exitError)
 	}
+	collectLate()
 	ctx := interruptible(context.Background())
 	code := run(ctx, arguments(os.Args), os.Stdin, os.Stdout, os.Stderr)
 	if s := endSignal.Load(); s != 0 {

@@ -94,6 +94,7 @@ type cachedCall struct {
 	record, number, id, group uint32
 	marks                     uint8
 	counts                    parser.FoldCounts
+	limit                     uint8 // see addressLimit
 }
 
 // A callReader implements [parser.CallReader].
@@ -125,7 +126,8 @@ type callReader struct {
 	ended        parser.EndedFrame
 	wanted       wanted
 	sparse       *sparseFrames
-	fold         *callFold // nil if no calls are summed up
+	address      *addressLimit // nil if the limits do not depend on addresses
+	fold         *callFold     // nil if no calls are summed up
 }
 
 // Begin implements [parser.CallReader].
@@ -456,7 +458,10 @@ func (r *callReader) remember(enter *cachedCall, v uint64) bool {
 	}
 	number := r.number(frame{w.base + wire.EnterOffset(v), uint16(r.d.epoch)<<1 | w.kind})
 	a := &r.addresses[number]
-	*enter = cachedCall{uint32(v), number, a.ID, a.Group, a.Marks, a.Counts}
+	*enter = cachedCall{uint32(v), number, a.ID, a.Group, a.Marks, a.Counts, 0}
+	if r.address != nil {
+		enter.limit = r.address.bits(a.Marks, a.Counts)
+	}
 	return true
 }
 

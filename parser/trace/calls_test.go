@@ -100,6 +100,9 @@ func randomLimits(r *rand.Rand, events []parser.Event) parser.CallLimits {
 	if r.IntN(3) == 0 {
 		l.Marks = uint8(1 << r.IntN(8))
 	}
+	if r.IntN(3) == 0 {
+		l.Counted, l.Inside = true, uint8(r.Uint32()&r.Uint32())
+	}
 	l.Callers = r.IntN(2) == 0
 	return l
 }
@@ -118,7 +121,7 @@ func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
 	for ; len(want) > 0 && (given == nil || want[0] != *given); want = want[1:] {
 		c := &want[0]
 		within := c.Duration < 0 || c.Duration >= l.Shortest && c.Depth <= l.Deepest && (l.Marks == 0 || l.Marks&c.Marks != 0) &&
-			l.First <= c.Enter && c.Enter <= l.Last
+			(!l.Counted || counts(c, l.Inside)) && l.First <= c.Enter && c.Enter <= l.Last
 		if within || l.Callers && c.Depth <= l.caller {
 			return want
 		}

@@ -27,9 +27,9 @@ type callFold struct {
 	// looked counts look-ups of nodes, and folded the events that were summed up. rest is for how many parts none are, this one included, and
 	// pause how many these were last.
 	looked, folded, rest, pause int
-	// enters and kinds have decoded short enters, as callReader.cache has. They are valid as long as that.
-	enters  [1 << callCacheBits]uint32
-	kinds   [1 << callCacheBits]uint8
+	// enters has decoded short enters, as callReader.cache has, which is larger: the first four bytes and, from bit 32 on, the bits of
+	// sumRecords.kind. It is valid as long as that.
+	enters  [1 << callCacheBits]uint64
 	records sumRecords
 }
 
@@ -183,21 +183,20 @@ func (r *callReader) foldShorts(s *stretch, calls []parser.Call) (n int, stopped
 func (r *callReader) sum(s *stretch, c *parser.Call, inside bool, enter *cachedCall, p int, t uint64, most int) (end int, ended uint64, events int, ok bool) {
 	f := r.fold
 	switch {
-	case f.All:
+	case c.Enter < f.First:
+		return p, 0, 0, false
+	case f.All && c.Depth >= f.Shallowest:
 		end, ended, events, ok = skim(r.d.buf, p, t, most)
 		c.Duration = s.at(ended) - c.Enter
 		c.Self, c.Folded, c.OutermostCounts = c.Duration, uint32(events+1)/2, true
-	case c.Enter >= f.First && c.Depth >= f.Shallowest:
-		end, ended, events, ok = r.sumCounted(s, c, inside, enter, p, t, most)
-		ok = ok && s.at(ended) <= f.Last
 	default:
-		end = p
+		end, ended, events, ok = r.sumCounted(s, c, inside, enter, p, t, most)
 	}
-	return end, ended, events, ok && ended < s.limit
+	return end, ended, events, ok && ended < s.limit && s.at(ended) <= f.Last
 }
 
-// sumBatch is how many records are decoded before they are summed up.
-const sumBatch = 128
+// sumBatch is how many records are decoded before they are summed up. What is decoded behind the end of the calls is lost.
+const sumBatch = 32
 
 // A sumRecords is decoded short records. To decode them and to sum them up are loops of their own, because the values of both do
 // not fit into the processor's registers.
@@ -218,7 +217,7 @@ const (
 // sumCounted is sum where not all calls count.
 func (r *callReader) sumCounted(s *stretch, c *parser.Call, inside bool, enter *cachedCall, p int, t uint64, most int) (end int, ended uint64, events int, ok bool) {
 	f := r.fold
-	sum := foldSum{open: 1, before: uint64(c.Enter - s.zero)}
+	sum := foldSum{open: 1, before: uint64(c.Enter - s.zero), shallowest: int(f.Shallowest - c.Depth)}
 	sum.first(kindOf(f.CallFold, enter), inside)
 	c.OutermostCounts = sum.calls > 0
 	b := r.d.buf
@@ -232,8 +231,8 @@ func (r *callReader) sumCounted(s *stretch, c *parser.Call, inside bool, enter *
 		switch {
 		case sum.counted|sum.inside == 0 && kinds&(sumOutside|sumMarked) == 0:
 			add = sum.passOver
-		case f.Marks != 0:
-			add = sum.addMarked
+		case f.Marks != 0 || sum.shallowest > 0:
+			add = sum.addSome
 		}
 		i, ended := add(&f.records, n)
 		if ended {
@@ -250,6 +249,9 @@ func (r *callReader) sumCounted(s *stretch, c *parser.Call, inside bool, enter *
 // kindOf returns the bits of sumRecords.kind for an address.
 func kindOf(f *parser.CallFold, enter *cachedCall) uint8 {
 	k := uint8(enter.counts) << 1
+	if f.All {
+		k = sumOutside | sumInside
+	}
 	if enter.marks&f.Marks != 0 {
 		k |= sumMarked
 	}
@@ -259,35 +261,39 @@ func kindOf(f *parser.CallFold, enter *cachedCall) uint8 {
 // decodeSum decodes up to sumBatch short records from offset p of b on, and returns how many these are, the offset and the time
 // behind them, and the bits that any of them has.
 func (r *callReader) decodeSum(b []byte, p int, t, rate uint64, up uint) (n, end int, at uint64, kinds uint8) {
-	f := r.fold
-	up &= 63
+	list, known := &r.fold.records, &r.fold.enters
+	scale := uint64(1) << (up & 63)
 	for n < sumBatch && p+8 <= len(b) {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
 		leave := v & 1
 		enters := leave - 1
 		i := uint32(v) * 0x9e3779b1 >> (32 - callCacheBits) & uint32(enters)
-		if (f.enters[i]^uint32(v))&uint32(enters) != 0 && !r.rememberKind(i, v) {
-			break
+		enter := known[i]
+		if uint32(enter^v)&uint32(enters) != 0 {
+			if !r.rememberKind(i, v) {
+				break
+			}
+			enter = known[i]
 		}
 		t += wire.EnterDelta(v)&enters + wire.LeaveDelta(v)&^enters
 		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
-		ns, _ := bits.Mul64(t<<up, rate)
-		kind := f.kinds[i] | uint8(leave)
+		ns, _ := bits.Mul64(t*scale, rate)
+		kind := uint8(enter>>32) | uint8(leave)
 		kinds |= kind
-		f.records.time[n], f.records.at[n], f.records.kind[n] = t, ns, kind
+		list.time[n], list.at[n], list.kind[n] = t, ns, kind
 		n++
 	}
 	return n, p, t, kinds
 }
 
-// rememberKind decodes the short enter in v's first bytes for element i of enters and kinds. It returns false if they are no enter, or
+// rememberKind decodes the short enter in v's first bytes for element i of enters. It returns false if they are no enter, or
 // if its window is not set.
 func (r *callReader) rememberKind(i uint32, v uint64) bool {
 	var enter cachedCall
 	if !r.remember(&enter, v) {
 		return false
 	}
-	r.fold.enters[i], r.fold.kinds[i] = uint32(v), kindOf(r.fold.CallFold, &enter)
+	r.fold.enters[i] = uint64(uint32(v)) | uint64(kindOf(r.fold.CallFold, &enter))<<32
 	return true
 }
 
@@ -298,6 +304,8 @@ type foldSum struct {
 	counted, inside uint64
 	open            int
 	before          uint64 // the time of the last record
+	// shallowest is how many calls have to be open around one that counts, from the first on.
+	shallowest int
 }
 
 // first begins with a call.
@@ -306,7 +314,9 @@ func (s *foldSum) first(kind uint8, inside bool) {
 	if s.inside = k >> 3; inside {
 		s.inside = 1
 	}
-	s.counted = k >> 1 >> s.inside & 1
+	if s.shallowest <= 0 {
+		s.counted = k >> 1 >> s.inside & 1
+	}
 	s.calls = s.counted
 }
 
@@ -341,8 +351,9 @@ func (s *foldSum) passOver(r *sumRecords, n int) (added int, ended bool) {
 	return added, s.open == 0
 }
 
-// addMarked is add where marks matter.
-func (s *foldSum) addMarked(r *sumRecords, n int) (added int, ended bool) {
+// addSome is add where marks or the depth matter.
+func (s *foldSum) addSome(r *sumRecords, n int) (added int, ended bool) {
+	shallowest := s.shallowest
 	calls, self, outermost, counted, inside, open, before := s.calls, s.self, s.outermost, s.counted, s.inside, s.open, s.before
 	for ; added < n && uint(open-1) < mostFolded; added++ {
 		took := r.at[added] - before
@@ -352,7 +363,7 @@ func (s *foldSum) addMarked(r *sumRecords, n int) (added int, ended bool) {
 		kind := uint64(r.kind[added])
 		enters := kind&sumLeave - 1
 		in := inside&1 | kind>>3
-		counts := kind >> 1 >> (in & 1) & 1 & enters
+		counts := kind >> 1 >> (in & 1) & 1 & enters &^ uint64((open-shallowest)>>63)
 		calls += counts
 		fewer := counted >> 1
 		counted = fewer ^ (fewer^(counted<<1|counts))&enters

@@ -73,11 +73,13 @@ func (f *foldedTest) readPart(r *rand.Rand, reader parser.CallReader, part *pars
 
 // counts reports whether a call counts.
 func (f *foldedTest) counts(c *parser.Call) bool {
-	if f.All {
-		return true
-	}
+	return c.Depth >= f.Shallowest && (f.All || counts(c, f.Marks))
+}
+
+// counts reports whether a call counts by its address.
+func counts(c *parser.Call, inside uint8) bool {
 	counts := describeCall(uint64(c.ID>>1), uint16(c.ID&1)).Counts
-	if c.Marks&f.Marks != 0 {
+	if c.Marks&inside != 0 {
 		return counts&parser.CountsInside != 0
 	}
 	return counts&parser.CountsOutside != 0
@@ -91,7 +93,7 @@ func (f *foldedTest) sum(calls []parser.Call) (sum parser.Call, n int) {
 	covered := int32(math.MaxInt32) // of those deeper than this a caller counts
 	for i := last; i >= 0 && (i == last || calls[i].Depth > c.Depth && calls[i].Enter >= c.Enter); i-- {
 		n++
-		if at := calls[i].Enter; !f.All && (at < f.First || at > f.Last || c.Depth < f.Shallowest) {
+		if at := calls[i].Enter; at < f.First || at > f.Last {
 			f.Fatalf("call %+v is not to be summed up", calls[i])
 		}
 		if calls[i].Depth <= covered {

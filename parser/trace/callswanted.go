@@ -34,6 +34,8 @@ type wanted struct {
 	skimFrom       int64
 	skimmed, tried int64
 	deep           bool
+	// longs says that a sample has shown that many calls have at least the shortest wanted duration.
+	longs bool
 }
 
 // Limit implements [parser.CallReader].
@@ -42,6 +44,10 @@ func (r *callReader) Limit(l parser.CallLimits) {
 	none.Callers = l.Callers
 	none.First, none.Last = l.First, l.Last
 	r.wanted = wanted{CallLimits: l, limited: l != none, callers: -1}
+	r.address = nil
+	if l.Marks != 0 || l.Counted {
+		r.address = &addressLimit{CallLimits: &r.wanted.CallLimits}
+	}
 }
 
 const (
@@ -50,12 +56,12 @@ const (
 	// If fewer than one call in manyWanted is wanted, few calls are wanted.
 	manyWanted = 6
 	// wantedPause is the number of samples for which all calls are returned after a sample with many wanted ones.
-	wantedPause = 32
+	wantedPause = 64
 )
 
 // wantedSample is the number of calls in a sample, after which the reader decides whether few calls are wanted. Each part
 // begins with a new sample, so that the calls returned for a part do not depend on earlier parts. It is a variable for tests.
-var wantedSample = 1 << 10
+var wantedSample = 1 << 9
 
 // begin begins a part.
 func (w *wanted) begin() { *w = wanted{CallLimits: w.CallLimits, limited: w.limited, callers: -1} }
@@ -99,15 +105,20 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		w.all -= r.d.ordinal - before
 		return n, stopped
 	}
-	if w.Marks != 0 {
-		n, stopped = r.fewMarked(&s, calls)
+	// What few returns may have more calls than asked for, but it is faster.
+	addressed := r.address != nil && (w.Marks != 0 || w.Shortest <= 0 || w.longs)
+	if addressed {
+		n, stopped = r.fewAddressed(&s, calls)
 	} else {
 		n, stopped = r.few(&s, calls)
 	}
 	w.found += n
 	if w.seen += int(r.d.ordinal-before) / 2; w.seen >= wantedSample {
 		if w.found*manyWanted > w.seen {
-			w.all = int64(wantedPause * wantedSample)
+			if addressed || r.address == nil {
+				w.all = int64(wantedPause * wantedSample)
+			}
+			w.longs = true
 		}
 		w.seen, w.found = 0, 0
 	}
@@ -270,18 +281,61 @@ func (r *callReader) takeFrames(top int, zero int64) {
 	r.settle(frames, lowest)
 }
 
-// fewMarked does what few does, for limits that depend on the marks of open calls. It has to look up the address of each enter.
-func (r *callReader) fewMarked(s *stretch, calls []parser.Call) (n int, stopped bool) {
+// Bits of cachedCall.limit and of addressLimit.states.
+const (
+	// A call that is or was made in a call with one of the marks of CallLimits.Inside, or of CallLimits.Marks, has bit inside, or marked.
+	addressInside = 1 << iota
+	addressMarked
+	// The address of an enter counts outside or inside.
+	addressOutsideCounts
+	addressInsideCounts
+)
+
+// An addressLimit is the limits that depend on a call's address and marks.
+type addressLimit struct {
+	*parser.CallLimits
+	// states are those of the open calls, with the bits inside and marked. One whose address and marks are within the limits is negative.
+	states [sparseMask + 1]int8
+}
+
+// bits returns those of an enter. Marks are those of its address, or of its callers, too.
+func (l *addressLimit) bits(marks uint8, counts parser.FoldCounts) (b uint8) {
+	if marks&l.Inside != 0 {
+		b = addressInside
+	}
+	if l.Marks == 0 || marks&l.Marks != 0 {
+		b |= addressMarked
+	}
+	if !l.Counted || counts&parser.CountsOutside != 0 {
+		b |= addressOutsideCounts
+	}
+	if !l.Counted || counts&parser.CountsInside != 0 {
+		b |= addressInsideCounts
+	}
+	return b
+}
+
+// addressState returns the state of a call, by its enter's bits and its caller's state.
+func addressState(enter uint8, caller int8) int8 {
+	state := (enter | uint8(caller)) & (addressInside | addressMarked)
+	return int8(state | enter>>2>>(state&addressInside)&(state>>1)<<7)
+}
+
+// fewAddressed does what few does, for limits that depend on the addresses of open calls. It has to look up that of each enter.
+func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d, w := r.d, &r.wanted
 	r.frames = slices.Grow(r.frames, mostShorts+1)
+	states := &r.address.states
 	for i := range r.frames[1:] {
-		r.open[r.frames[i+1].Group+1]--
+		f := &r.frames[i+1]
+		r.open[f.Group+1]--
+		states[(i+1)&sparseMask] = addressState(r.address.bits(f.Marks, r.addresses[f.Number].Counts), 0)
 	}
 	frames := r.frames[:cap(r.frames)]
 	top, base := len(r.frames)-1, r.base
 	before, lowest := top, top
 	b, last, limit, rate, zero, up := s.b, s.last, s.limit, s.rate, s.zero, s.up&63
-	shortest, deepest, callers, marks := w.Shortest, int64(w.Deepest)+2, int64(w.callers)+2, w.Marks
+	shortest, deepest, callers := w.Shortest, int64(w.Deepest)+2, int64(w.callers)+2
 	p, time := d.p, d.time-s.units
 	for p < last && n < len(calls) {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
@@ -299,7 +353,8 @@ func (r *callReader) fewMarked(s *stretch, calls []parser.Call) (n int, stopped 
 		f := &frames[top]
 		duration := (at - f.Enter) &^ int64(enters)
 		frames[top-int(leave)].Children += duration
-		within := (shortest - duration - int64(leave)) & (int64(top) - deepest) & -int64(f.Marks&marks)
+		state := states[top&sparseMask]
+		within := (shortest - duration - int64(leave)) & (int64(top) - deepest) & int64(state)
 		if within|(int64(top)-callers)&^int64(enters) < 0 {
 			c := &calls[n]
 			n++
@@ -312,6 +367,7 @@ func (r *callReader) fewMarked(s *stretch, calls []parser.Call) (n int, stopped 
 		}
 		g := &frames[top+1]
 		g.Enter, g.Children, g.Group, g.Number, g.Marks = at, 0, entry.group, entry.number, f.Marks|entry.marks
+		states[(top+1)&sparseMask] = addressState(entry.limit, state)
 		top += 1 - 2*int(leave)
 		lowest = min(lowest, top)
 	}
