@@ -510,7 +510,7 @@ type TreeOptions struct {
 	// ByThread makes a tree for each thread; the roots are threads then.
 	ByThread bool
 	// MaxNodes bounds the tree; 0 is a default of some 100,000. What does not fit is left
-	// out, rarest calls first; [Tree].Cut says how much.
+	// out, what has the smallest share of calls and time first; [Tree].Cut says how much.
 	MaxNodes int
 }
 

@@ -101,11 +101,11 @@ type EndedFrame struct {
 type CallLimits struct {
 	// First and Last are the times, in nanoseconds, between which calls are entered, both in the range.
 	First, Last int64
-	// Shortest is the least duration in nanoseconds, Deepest the greatest depth. With Marks the calls
-	// have one of these.
-	Shortest int64
-	Deepest  int32
-	Marks    uint8
+	// Shortest is the least duration in nanoseconds, ShortestSelf what is not spent in calls that they make at least, Deepest the greatest
+	// depth. With Marks the calls have one of these.
+	Shortest, ShortestSelf int64
+	Deepest                int32
+	Marks                  uint8
 	// Counted: the calls are those of which CallAddress.Counts says so. Inside are those that have one of the marks of Inside.
 	Counted bool
 	Inside  uint8
@@ -124,8 +124,10 @@ type CallFold struct {
 	// Nodes says which calls these are.
 	Nodes CallNodes
 	// Calls are summed up that are entered from First to Last, in nanoseconds. Of these those count that have at least the depth
-	// Shallowest; all of them, if All says so, otherwise those of which CallAddress.Counts says so by Marks.
+	// Shallowest; all of them, if All says so, or, of those with one of Marks, AllInside, otherwise those of which CallAddress.Counts says
+	// so by Marks.
 	All         bool
+	AllInside   bool
 	Marks       uint8
 	Shallowest  int32
 	First, Last int64

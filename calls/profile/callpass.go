@@ -256,7 +256,10 @@ func (p *callPass) foldOf(w callWorker) *parser.CallFold {
 			return nil
 		}
 	}
-	f.Nodes, f.All = nodes, f.All && !slices.Contains(p.groups.of, NoGroup)
+	f.Nodes = nodes
+	if slices.Contains(p.groups.of, NoGroup) {
+		f.All, f.AllInside = false, false
+	}
 	return &f
 }
 

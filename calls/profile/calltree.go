@@ -30,7 +30,7 @@ func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, l
 		forest.trees = append(forest.trees, &t.treeBuilder)
 		p.workers = append(p.workers, t)
 	}
-	p.round, p.between = round, func() {
+	p.round, p.between = forest.round, func() {
 		for i, moved := range forest.endRound() {
 			p.fold = true // now there are nodes that get no children
 			for k := range p.results {

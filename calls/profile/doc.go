@@ -21,8 +21,8 @@
 //     several stretches too (TestCorrected),
 //  4. of spans of time calls count with the part that lies in them, also those that were
 //     entered before (TestClip, TestClipAddsUp),
-//  5. a tree of bounded size keeps the nodes with the most calls, and what it leaves out
-//     is in the sums of the node that stands for it (TestCallTreeKeepsTheMostCalled); however many
+//  5. a tree of bounded size keeps the nodes with the greatest share of calls and time, and what it leaves out
+//     is in the sums of the node that stands for it (TestCallTreeKeepsTheGreatest); however many
 //     paths there are, which nodes it has depends on nothing but the log and the options, and
 //     their numbers are those of the whole tree (TestBoundedTreeIsTheSame).
 package profile

@@ -7,7 +7,8 @@ import (
 )
 
 // A tree is built with more nodes than it is to have, and is then pruned: those
-// with the most calls stay.
+// with the most weight stay. That is their share of all calls and of all time, so that neither what is called
+// often goes nor what takes long.
 
 // spareNodes is how many times the nodes of the tree are built before it is
 // pruned.
@@ -15,34 +16,49 @@ const spareNodes = 2
 
 // A pruner prunes trees. It keeps its memory: to get that from the system anew takes as long as what is done with it.
 type pruner struct {
-	below, outermost []int64
-	ways             []way
-	keep             []bool
-	at               []place
-	moved            []int32
+	sums  []nodeSum
+	ways  []way
+	fates []fate
+	at    []place
+	moved []int32
 }
+
+// A nodeSum is of a node and all below it.
+type nodeSum struct {
+	calls int64
+	// outermost is the time in the outermost of the calls that are counted. time is that too, but as much as below it at least: a call
+	// that is open has no time yet.
+	outermost, time int64
+	// weight is calls and as many as would be the share of all calls that time is of all time. It is not less than that of a node below.
+	weight int64
+}
+
+// A fate is what becomes of a node.
+type fate uint8
+
+const (
+	goes fate = iota
+	stays
+	other // it is Other, and made anew
+)
 
 // prune leaves a tree as many nodes as limit, and those of threads. What it
 // leaves out is folded into a node that is Other below the parent, which gets no more children
 // then. It returns which nodes they are now, until it is called again.
 func (p *pruner) prune(t *treeBuilder, limit int) (moved []int32) {
-	if len(t.nodes)-t.others <= limit {
-		return nil
-	}
 	n := len(t.nodes)
-	p.below, p.outermost, p.ways = room(p.below, n), room(p.outermost, n), room(p.ways, n)
-	p.keep, p.moved = room(p.keep, n), room(p.moved, n)
-	// These take most of the time and do not need each other.
+	p.sums, p.ways, p.fates, p.moved = room(p.sums, n), room(p.ways, n), room(p.fates, n), room(p.moved, n)
+	// These read all nodes, and do not need each other.
 	known := make(chan struct{})
 	go func() {
 		defer close(known)
-		t.outermost(p.outermost)
-		t.ways(p.ways)
+		t.ways(p.ways, p.fates)
 	}()
-	t.below(p.below)
+	t.sums(p.sums)
 	<-known
-	p.mostCalled(t, limit)
-	keep, below, outermost := p.keep, p.below, p.outermost
+	sums, fates := p.sums, p.fates
+	all := sums[0].weight
+	p.choose(limit)
 	moved = p.moved
 	moved[0] = 0
 	// What stays is written over what was: a node that is Other has the place of one that goes.
@@ -51,15 +67,15 @@ func (p *pruner) prune(t *treeBuilder, limit int) (moved []int32) {
 	for i := 1; i < len(t.nodes); i++ {
 		n := t.nodes[i]
 		parent := moved[n.Parent]
-		if keep[i] {
+		if fates[i] == stays {
 			n.Parent, n.last, n.folded = parent, 0, 0
-			n.closed = n.closed || below[i] < below[0]/fewCalls
-			n.narrow = n.narrow || below[i] < below[0]/manyCalls
+			n.closed = n.closed || sums[i].weight < all/openShare
+			n.narrow = n.narrow || sums[i].weight < all/wideShare
 			moved[i] = int32(len(nodes))
 			nodes = append(nodes, n)
 			continue
 		}
-		at, top := parent, keep[n.Parent]
+		at, top := parent, fates[n.Parent] == stays
 		if top {
 			above := &nodes[parent]
 			if at = above.folded; at == 0 {
@@ -73,7 +89,7 @@ func (p *pruner) prune(t *treeBuilder, limit int) (moved []int32) {
 		m := &nodes[at]
 		m.add(&n)
 		if top {
-			m.Total += outermost[i]
+			m.Total += sums[i].outermost
 		}
 	}
 	for i := range nodes {
@@ -96,17 +112,30 @@ func room[E any](list []E, length int) []E {
 	return list[:length]
 }
 
-// outermost sets the time in the outermost calls of each node's and of those below it that are counted.
-func (t *treeBuilder) outermost(list []int64) {
+// sums sets the sums of all nodes.
+func (t *treeBuilder) sums(list []nodeSum) {
 	clear(list)
-	for i := len(list) - 1; i > 0; i-- {
-		n := &t.nodes[i]
+	for i := len(list) - 1; i >= 0; i-- {
+		n, sum := &t.nodes[i], &list[i]
+		sum.calls += n.Calls
+		sum.time = max(sum.time, n.Total)
 		if n.Calls > 0 {
-			list[i] = n.Total
+			sum.outermost = n.Total
 		}
-		if p := n.Parent; t.nodes[p].Calls == 0 {
-			list[p] += list[i]
+		if i > 0 {
+			above := &list[n.Parent]
+			above.calls += sum.calls
+			above.outermost += sum.outermost
+			above.time += sum.time
 		}
+	}
+	callsOfTime := 0.0
+	if list[0].time > 0 {
+		callsOfTime = float64(list[0].calls) / float64(list[0].time)
+	}
+	for i := range list {
+		sum := &list[i]
+		sum.weight = sum.calls + int64(float64(sum.time)*callsOfTime)
 	}
 }
 
@@ -116,56 +145,48 @@ type way struct {
 	depth int32
 }
 
-// ways sets the ways to all nodes.
-func (t *treeBuilder) ways(list []way) {
-	list[0] = way{}
+// ways sets the ways to all nodes, and which stay in any case and are Other.
+func (t *treeBuilder) ways(list []way, fates []fate) {
+	list[0], fates[0] = way{}, stays
 	for i := range list[1:] {
 		n := &t.nodes[i+1]
 		above := &list[n.Parent]
 		w := (above.hash ^ uint64(n.Group)<<32 ^ uint64(n.Thread)) * 0x9e3779b97f4a7c15
 		list[i+1] = way{w ^ w>>29, above.depth + 1}
-	}
-}
-
-// below sets how many calls there are in each node and below.
-func (t *treeBuilder) below(list []int64) {
-	clear(list)
-	for i := len(list) - 1; i >= 0; i-- {
-		n := &t.nodes[i]
-		list[i] += n.Calls
-		if i > 0 {
-			list[n.Parent] += list[i]
+		switch {
+		case n.Other:
+			fates[i+1] = other
+		case n.Group == NoGroup:
+			fates[i+1] = stays
+		default:
+			fates[i+1] = goes
 		}
 	}
 }
 
-// mostCalled sets keep for those nodes that are among the limit with the most calls, those
-// below them counted too, with the root and the threads: with a node its parent
-// is. Equal ones are told apart by the way to them.
-func (p *pruner) mostCalled(t *treeBuilder, limit int) {
-	keep, below := p.keep, p.below
-	clear(keep)
-	kept, others := 0, 0
-	for i := range t.nodes {
-		switch n := &t.nodes[i]; {
-		case n.Other:
-			below[i] = -1 // it is none of them
-			others++
-		case n.Group == NoGroup:
-			keep[i] = true
+// choose sets the fates of those nodes that are among the limit with the most weight, with the root and the
+// threads: with a node its parent is. Equal ones are told apart by the way to them.
+func (p *pruner) choose(limit int) {
+	sums, fates := p.sums, p.fates
+	rest, kept := 0, 0
+	for _, f := range fates {
+		switch f {
+		case goes:
+			rest++
+		case stays:
 			kept++
 		}
 	}
-	// Most nodes have few calls, and of those with as many as the last that stays only some
+	// Most nodes have little weight, and of those with as much as the last that stays only some
 	// have to be put in order.
-	rest := min(max(limit-kept, 0), len(t.nodes)-others-kept)
-	least := leastOf(rest, below, keep)
+	rest = min(max(limit-kept, 0), rest)
+	last := leastOf(rest, sums, fates)
 	at := p.at[:0]
-	for i, calls := range below {
-		switch {
-		case keep[i] || calls < least:
-		case calls > least:
-			keep[i] = true
+	for i := range sums {
+		switch weight := sums[i].weight; {
+		case fates[i] != goes || weight < last:
+		case weight > last:
+			fates[i] = stays
 			rest--
 		default:
 			at = append(at, place{p.ways[i], int32(i)})
@@ -173,11 +194,11 @@ func (p *pruner) mostCalled(t *treeBuilder, limit int) {
 	}
 	p.at = at
 	for _, n := range nearest(at, rest) {
-		keep[n.node] = true
+		fates[n.node] = stays
 	}
 }
 
-// A place is where a node stands among those with as many calls.
+// A place is where a node stands among those of equal weight.
 type place struct {
 	way
 	node int32
@@ -231,21 +252,21 @@ func cut(places []place, n int, key func(*place) int) (before int, at []place, r
 	return before, places[before:end], rest
 }
 
-// leastOf returns the least of the n greatest values, of which those left out do not count, nor negative ones.
-func leastOf(n int, values []int64, leftOut []bool) int64 {
+// leastOf returns the least of the n greatest weights of the nodes that go.
+func leastOf(n int, sums []nodeSum, fates []fate) int64 {
 	if n <= 0 {
 		return math.MaxInt64
 	}
 	// The small ones are counted, the others sorted.
 	var count [1 << 12]int
 	var great []int64
-	for i, v := range values {
-		switch {
-		case leftOut[i] || v < 0:
-		case v < int64(len(count)):
-			count[v]++
+	for i := range sums {
+		switch weight := sums[i].weight; {
+		case fates[i] != goes:
+		case weight < int64(len(count)):
+			count[weight]++
 		default:
-			great = append(great, v)
+			great = append(great, weight)
 		}
 	}
 	if n <= len(great) {

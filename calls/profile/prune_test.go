@@ -26,19 +26,24 @@ func outline(t *Tree, node int32, level int, b *strings.Builder) {
 	}
 }
 
-// callsBelow counts the calls of a node and of those below it.
-func callsBelow(t *Tree, node int32) int64 {
-	n := t.Nodes[node].Calls
-	for _, c := range t.Children(node) {
-		n += callsBelow(t, c)
+// callsBelow counts the calls of a node and of those below it, and their time.
+func callsBelow(t *Tree, node int32) (n, time int64) {
+	if c := &t.Nodes[node]; c.Group != NoGroup {
+		n, time = c.Calls, c.Total
 	}
-	return n
+	below := int64(0)
+	for _, c := range t.Children(node) {
+		calls, time := callsBelow(t, c)
+		n += calls
+		below += time
+	}
+	return n, max(time, below)
 }
 
-// TestCallTreeKeepsTheMostCalled holds a bounded tree against the whole one: the
-// nodes that stay are the same, they have the most calls, and what is folded is the
+// TestCallTreeKeepsTheGreatest holds a bounded tree against the whole one: the
+// nodes that stay are the same, they have the greatest share of calls and time, and what is folded is the
 // sum of the rest, however many workers there were.
-func TestCallTreeKeepsTheMostCalled(t *testing.T) {
+func TestCallTreeKeepsTheGreatest(t *testing.T) {
 	logtest.SmallBlocks(t, 64)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -58,6 +63,11 @@ func TestCallTreeKeepsTheMostCalled(t *testing.T) {
 			small := boundedTree(t, x, o)
 			if small.Folded == 0 && len(full.Nodes) > o.MaxNodes {
 				t.Errorf("seed %d, %+v: nothing is folded of %d nodes", seed, o, len(full.Nodes))
+			}
+			calls, time := callsBelow(full, 0)
+			weight := func(node int32) int64 {
+				n, ns := callsBelow(full, node)
+				return n + int64(float64(ns)*(float64(calls)/float64(time)))
 			}
 			least, most := int64(1<<60), int64(0)
 			var compare func(a, b int32)
@@ -84,7 +94,7 @@ func TestCallTreeKeepsTheMostCalled(t *testing.T) {
 						t.Errorf("seed %d, %+v: %+v, want %+v", seed, o, n, m)
 					}
 					if n.Group != NoGroup {
-						least = min(least, callsBelow(full, at))
+						least = min(least, weight(at))
 					}
 					compare(c, at)
 				}
@@ -103,7 +113,7 @@ func TestCallTreeKeepsTheMostCalled(t *testing.T) {
 				for _, c := range rest {
 					add(c)
 					sum.Total += full.Nodes[c].Total
-					most = max(most, callsBelow(full, c))
+					most = max(most, weight(c))
 				}
 				sum.Total = max(sum.Total, sum.Self)
 				if other == nil {
@@ -115,7 +125,7 @@ func TestCallTreeKeepsTheMostCalled(t *testing.T) {
 			}
 			compare(0, 0)
 			if most > least {
-				t.Errorf("seed %d, %+v: a node of %d calls is kept, one of %d is not", seed, o, least, most)
+				t.Errorf("seed %d, %+v: a node of weight %d is kept, one of %d is not", seed, o, least, most)
 			}
 		}
 	}
@@ -279,12 +289,31 @@ func TestTreeOfFoldedCalls(t *testing.T) {
 	}
 }
 
+// TestWhatTakesLongStays prunes a tree in which each function is called often but for one, whose only call takes half of the time and is made
+// by one that has not ended.
+func TestWhatTakesLongStays(t *testing.T) {
+	b := newTreeBuilder(growing)
+	open := b.child(0, 1, AllThreads)
+	long := b.child(open, 2, AllThreads)
+	b.nodes[long].Calls, b.nodes[long].Total = 1, 1e9
+	for group := range uint32(100) {
+		n := &b.nodes[b.child(0, 10+group, AllThreads)]
+		n.Calls, n.Total = 1000, 1e7
+	}
+	moved := new(pruner).prune(&b, 3)
+	for _, node := range []int32{open, long} {
+		if n := &b.nodes[moved[node]]; n.Other {
+			t.Errorf("node %d is one that is Other", node)
+		}
+	}
+}
+
 // TestNewNodesOfPrunedTrees asks for nodes that a tree did not have when it was pruned: below those that had many calls there are
 // any, below those that had some only one level, and below those that had few none.
 func TestNewNodesOfPrunedTrees(t *testing.T) {
 	b := newTreeBuilder(growing)
 	const many, some, few = 1, 2, 3
-	for group, calls := range map[uint32]int64{many: 1 << 20, some: 1 << 20 / (2 * manyCalls), few: 1 << 20 / (2 * fewCalls), 4: 1} {
+	for group, calls := range map[uint32]int64{many: 1 << 20, some: 1 << 20 / (2 * wideShare), few: 1 << 20 / (2 * openShare), 4: 1} {
 		b.nodes[b.child(0, group, AllThreads)].Calls = calls
 	}
 	new(pruner).prune(&b, 4) // the root and three nodes

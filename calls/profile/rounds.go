@@ -20,15 +20,20 @@ import (
 // than half as many nodes.
 const roundParts = 16
 
-// Fewer than one of fewCalls calls are few, and more than one of manyCalls many.
+// Shares of the weight of all calls: 1/openShare is what a node has to have to get more children, and 1/wideShare what it has to have for
+// these to get some.
 const (
-	fewCalls  = 4096
-	manyCalls = 256
+	openShare = 4096
+	wideShare = 64
 )
 
-// round returns the end of the round of parts that begins with a part. A tree that is too large is
-// nearly always so at once, hence the first are short.
-func round(begin, parts int) (end int) { return min(begin+min(max(begin/4, 2), roundParts), parts) }
+// grownKeeps is what part of the nodes that it may have in the end a tree keeps that is pruned while it grows, 1/grownKeeps. It has many
+// more paths than there is room for; nearly all of the others have a few calls each, and are there because they came first.
+const grownKeeps = 8
+
+// pruneAgain is how many times as many parts are gone over as when a tree was pruned last before that is done again, however few nodes it
+// has: the nodes with few calls that it had kept are fewer then, and calls below those that go need not be told apart any more.
+const pruneAgain = 4
 
 // A forest is the trees that several workers grow.
 type forest struct {
@@ -36,6 +41,8 @@ type forest struct {
 	// limit is how many nodes the trees have together, at most, keep how many stay if those are more; those that are Other
 	// are not counted.
 	limit, keep int
+	// done is how many parts were gone over with the round, and prunedAt how many when the tree was pruned last, 0 for never.
+	done, prunedAt int
 	// The first common nodes are the same in all trees, and the first tree has their numbers. others of them are Other.
 	common, others int
 	pruner         pruner
@@ -43,7 +50,9 @@ type forest struct {
 }
 
 // newForest makes a forest of trees that become one of so many nodes.
-func newForest(nodes int) *forest { return &forest{limit: spareNodes * nodes, keep: nodes, common: 1} }
+func newForest(nodes int) *forest {
+	return &forest{limit: spareNodes * nodes, keep: nodes/grownKeeps + 1, common: 1}
+}
 
 // newTree makes a tree for a worker, with room for its share of the nodes that the workers have before these are pruned, in most
 // programs: memory that is not touched costs little, and to grow means to copy.
@@ -57,6 +66,13 @@ func (f *forest) newTree(src *index.Index) treeBuilder {
 // growing is the limit of a tree that is looked at after each round.
 const growing = 1 << 30
 
+// round returns the end of the round of parts that begins with a part. A tree that is too large is
+// nearly always so at once, hence the first are short.
+func (f *forest) round(begin, parts int) (end int) {
+	f.done = min(begin+min(max(begin/4, 2), roundParts), parts)
+	return f.done
+}
+
 // endRound sees to it that the trees have no more nodes than they may have. Where it returns something
 // the nodes of tree i that were n before are moved[i][n] then, until it is called again.
 func (f *forest) endRound() (moved [][]int32) {
@@ -65,7 +81,8 @@ func (f *forest) endRound() (moved [][]int32) {
 	for _, t := range f.trees {
 		nodes += len(t.nodes) - t.others - common
 	}
-	if nodes <= f.limit {
+	again := f.prunedAt > 0 && f.done >= pruneAgain*f.prunedAt
+	if nodes <= f.limit && !again {
 		return nil
 	}
 	sum := f.trees[0]
@@ -83,7 +100,8 @@ func (f *forest) endRound() (moved [][]int32) {
 		moved[0][i] = int32(i)
 	}
 	var to []int32
-	if len(sum.nodes)-sum.others > f.limit {
+	if again || len(sum.nodes)-sum.others > f.limit {
+		f.prunedAt = f.done
 		to = f.pruner.prune(sum, f.keep)
 	}
 	f.common, f.others = len(sum.nodes), sum.others

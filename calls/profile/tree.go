@@ -25,10 +25,11 @@ type TreeOptions struct {
 	PerThread bool
 	// BottomUp makes the tree of functions and their callers.
 	BottomUp bool
-	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes: those with the
-	// most calls stay, and those of threads. There may be as many again that
+	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes: those stay whose share of all calls and of
+	// all time, with those below, is greatest, and those of threads. There may be as many again that
 	// are Other. Where the log has several times as many paths, which stay is decided
-	// while it is gone over, by the calls until then, in an order that is the same each time.
+	// while it is gone over, by the calls until then, in an order that is the same each time; then
+	// it has an eighth of these and what comes to them.
 	MaxNodes int
 	// Correct is as in [StatisticsOptions].
 	Correct Correct
@@ -124,7 +125,7 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 			own = append(own, t.own)
 		}
 	}
-	err := s.RunRounds(ctx, round, func(w *query.Worker, first, end int) error {
+	err := s.RunRounds(ctx, forest.round, func(w *query.Worker, first, end int) error {
 		t := growers[w.ID]
 		if t.own != nil {
 			defer t.end()
@@ -150,7 +151,9 @@ func finishTree(sum *treeBuilder, p *pruner, outermost map[uint32]int64, o *Tree
 	if o.BottomUp {
 		sum = sum.bottomUp(spareNodes * limit)
 	}
-	p.prune(sum, limit)
+	if len(sum.nodes)-sum.others > limit {
+		p.prune(sum, limit)
+	}
 	tree := sum.tree(o.BottomUp)
 	tree.setTotals(outermost)
 	tree.sortChildren()
@@ -456,22 +459,27 @@ func (t *Tree) setTotals(outermost map[uint32]int64) {
 // sum gives the root and the threads their numbers, but for the totals.
 func (t *Tree) sum(bottomUp bool) {
 	threads := map[uint32]*TreeNode{}
+	add := func(sum, n *TreeNode) {
+		sum.Calls += n.Calls
+		sum.Timed += n.Timed
+		sum.Running += n.Running
+		sum.Self += n.Self
+	}
 	for i := range t.Nodes[1:] {
 		n := &t.Nodes[i+1]
 		if n.Group == NoGroup && !n.Other {
 			threads[n.Thread] = n
 			continue
 		}
-		p := &t.Nodes[n.Parent]
-		outermost := p.Group == NoGroup && !p.Other
-		for _, s := range [...]*TreeNode{&t.Nodes[0], threads[n.Thread]} {
-			if s == nil || bottomUp && !outermost {
-				continue
-			}
-			s.Calls += n.Calls
-			s.Timed += n.Timed
-			s.Running += n.Running
-			s.Self += n.Self
+		if p := &t.Nodes[n.Parent]; bottomUp && (p.Group != NoGroup || p.Other) {
+			continue
+		}
+		add(&t.Nodes[0], n)
+		if n.Thread == AllThreads {
+			continue
+		}
+		if s := threads[n.Thread]; s != nil {
+			add(s, n)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 
 	"logparser/calls"
 	"logparser/parser"
@@ -48,7 +49,14 @@ func (t *CallTest) foldable() (f foldTest) {
 		f.ok, f.parts = false, nil
 	}
 	f.All = len(f.parts) == 0
+	f.AllInside = !slices.ContainsFunc(f.parts, asksAddress)
 	return f
+}
+
+// asksAddress reports whether a part of a fold test depends on more than on being inside a call of the set.
+func asksAddress(p Predicate) bool {
+	_, within := p.(withinTest)
+	return !within
 }
 
 // addFold adds a predicate that has to pass as well. It is not ok where that asks for more than a fold test tells, which then has what it

@@ -126,10 +126,7 @@ func (t *CallTest) Marks(address uint32) uint8 {
 func (t *CallTest) Limits() parser.CallLimits {
 	l := t.limits(t.predicate)
 	l.Inside = t.fold.Marks
-	l.Counted = slices.ContainsFunc(t.fold.parts, func(p Predicate) bool {
-		_, within := p.(withinTest)
-		return !within // of which Marks tell
-	})
+	l.Counted = slices.ContainsFunc(t.fold.parts, asksAddress) // of others Marks tell
 	return l
 }
 
@@ -139,7 +136,7 @@ func (t *CallTest) limits(p Predicate) parser.CallLimits {
 	case durationTest:
 		l.Shortest = p.least
 	case selfTest:
-		l.Shortest = p.least // a call's self time is not more than its duration
+		l.Shortest, l.ShortestSelf = p.least, p.least // a call's self time is not more than its duration
 	case depthTest:
 		l.Deepest = max(p.most, -1)
 	case timeTest:
@@ -157,6 +154,7 @@ func (t *CallTest) limits(p Predicate) parser.CallLimits {
 				l = of
 			case p.or:
 				l.Shortest, l.Deepest = min(l.Shortest, of.Shortest), max(l.Deepest, of.Deepest)
+				l.ShortestSelf = min(l.ShortestSelf, of.ShortestSelf)
 				l.First, l.Last = min(l.First, of.First), max(l.Last, of.Last)
 				if l.Marks == 0 || of.Marks == 0 {
 					l.Marks = 0
@@ -165,6 +163,7 @@ func (t *CallTest) limits(p Predicate) parser.CallLimits {
 				}
 			default:
 				l.Shortest, l.Deepest = max(l.Shortest, of.Shortest), min(l.Deepest, of.Deepest)
+				l.ShortestSelf = max(l.ShortestSelf, of.ShortestSelf)
 				l.First, l.Last = max(l.First, of.First), min(l.Last, of.Last)
 				if l.Marks == 0 {
 					l.Marks = of.Marks

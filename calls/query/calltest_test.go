@@ -110,7 +110,7 @@ func foldCounts(test *query.CallTest, c *parser.Call) (counts, ok bool) {
 		return false, true
 	}
 	if c.Marks&f.Marks != 0 {
-		return test.Counts(c.ID)&parser.CountsInside != 0, true
+		return f.AllInside || test.Counts(c.ID)&parser.CountsInside != 0, true
 	}
 	return test.Counts(c.ID)&parser.CountsOutside != 0, true
 }
@@ -121,7 +121,7 @@ func within(l *parser.CallLimits, test *query.CallTest, c *parser.Call) bool {
 	if c.Marks&l.Inside != 0 {
 		counts = parser.CountsInside
 	}
-	return l.First <= c.Enter && c.Enter <= l.Last && c.Duration >= l.Shortest && c.Depth <= l.Deepest &&
+	return l.First <= c.Enter && c.Enter <= l.Last && c.Duration >= l.Shortest && c.Self >= l.ShortestSelf && c.Depth <= l.Deepest &&
 		(l.Marks == 0 || c.Marks&l.Marks != 0) && (!l.Counted || test.Counts(c.ID)&counts != 0)
 }
 

@@ -3,7 +3,6 @@ package trace
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -374,7 +373,7 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 			if d.knownRecords()&(1<<(v&31)) == 0 {
 				break
 			}
-			most := int(min(r.to-d.ordinal-int64(2*n+top-before+skimmed)-1, math.MaxInt32))
+			most := int(min(r.to-d.ordinal-int64(2*n+top-before+skimmed)-1, r.wanted.mostSkimmed))
 			end, ended, k, ok := skim(d.buf, p+wire.ShortEnterSize, t, most)
 			if ok && ended < limit {
 				skimmed += k + 1

@@ -95,6 +95,9 @@ func randomLimits(r *rand.Rand, events []parser.Event) parser.CallLimits {
 		l.Shortest = 1 << r.IntN(12)
 	}
 	if r.IntN(3) == 0 {
+		l.ShortestSelf = 1 << r.IntN(12)
+	}
+	if r.IntN(3) == 0 {
 		l.Deepest = int32(r.IntN(6)) - 1
 	}
 	if r.IntN(3) == 0 {
@@ -120,7 +123,7 @@ type leftOut struct {
 func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
 	for ; len(want) > 0 && (given == nil || want[0] != *given); want = want[1:] {
 		c := &want[0]
-		within := c.Duration < 0 || c.Duration >= l.Shortest && c.Depth <= l.Deepest && (l.Marks == 0 || l.Marks&c.Marks != 0) &&
+		within := c.Duration < 0 || c.Duration >= l.Shortest && c.Self >= l.ShortestSelf && c.Depth <= l.Deepest && (l.Marks == 0 || l.Marks&c.Marks != 0) &&
 			(!l.Counted || counts(c, l.Inside)) && l.First <= c.Enter && c.Enter <= l.Last
 		if within || l.Callers && c.Depth <= l.caller {
 			return want

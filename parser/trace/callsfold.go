@@ -185,7 +185,7 @@ func (r *callReader) sum(s *stretch, c *parser.Call, inside bool, enter *cachedC
 	switch {
 	case c.Enter < f.First:
 		return p, 0, 0, false
-	case f.All && c.Depth >= f.Shallowest:
+	case c.Depth >= f.Shallowest && (f.All || f.AllInside && (inside || enter.marks&f.Marks != 0)):
 		end, ended, events, ok = skim(r.d.buf, p, t, most)
 		c.Duration = s.at(ended) - c.Enter
 		c.Self, c.Folded, c.OutermostCounts = c.Duration, uint32(events+1)/2, true
@@ -251,6 +251,8 @@ func kindOf(f *parser.CallFold, enter *cachedCall) uint8 {
 	k := uint8(enter.counts) << 1
 	if f.All {
 		k = sumOutside | sumInside
+	} else if f.AllInside {
+		k |= sumInside
 	}
 	if enter.marks&f.Marks != 0 {
 		k |= sumMarked

@@ -73,7 +73,7 @@ func (f *foldedTest) readPart(r *rand.Rand, reader parser.CallReader, part *pars
 
 // counts reports whether a call counts.
 func (f *foldedTest) counts(c *parser.Call) bool {
-	return c.Depth >= f.Shallowest && (f.All || counts(c, f.Marks))
+	return c.Depth >= f.Shallowest && (f.All || f.AllInside && c.Marks&f.Marks != 0 || counts(c, f.Marks))
 }
 
 // counts reports whether a call counts by its address.
@@ -221,6 +221,7 @@ func TestFold(t *testing.T) {
 		source := log.Calls(int64(len(events)))
 		f := &foldedTest{T: t, CallFold: parser.FoldAll(), nodes: foldNodes{salt: r.Uint32(), every: 1 + r.Uint32N(3), shallowest: r.IntN(4)}}
 		f.All, f.Marks, f.Nodes = r.IntN(3) == 0, uint8(r.Uint32()&r.Uint32()), f.nodes
+		f.AllInside = r.IntN(3) == 0
 		if r.IntN(3) == 0 {
 			f.Shallowest = r.Int32N(5)
 		}

@@ -34,6 +34,10 @@ type wanted struct {
 	skimFrom       int64
 	skimmed, tried int64
 	deep           bool
+	// mostSkimmed is the number of records after which skim gives up. outsideOf is the depth of the calls whose callees are skipped where no
+	// call is wanted because of its time, -1 for none, and outsideGood the number of stretches for which that was not too little.
+	mostSkimmed            int64
+	outsideOf, outsideGood int
 	// longs says that a sample has shown that many calls have at least the shortest wanted duration.
 	longs bool
 }
@@ -43,7 +47,8 @@ func (r *callReader) Limit(l parser.CallLimits) {
 	none := parser.NoCallLimits()
 	none.Callers = l.Callers
 	none.First, none.Last = l.First, l.Last
-	r.wanted = wanted{CallLimits: l, limited: l != none, callers: -1}
+	r.wanted = wanted{CallLimits: l, limited: l != none}
+	r.wanted.begin()
 	r.address = nil
 	if l.Marks != 0 || l.Counted {
 		r.address = &addressLimit{CallLimits: &r.wanted.CallLimits}
@@ -56,15 +61,25 @@ const (
 	// If fewer than one call in manyWanted is wanted, few calls are wanted.
 	manyWanted = 6
 	// wantedPause is the number of samples for which all calls are returned after a sample with many wanted ones.
-	wantedPause = 64
+	wantedPause = 32
 )
 
 // wantedSample is the number of calls in a sample, after which the reader decides whether few calls are wanted. Each part
 // begins with a new sample, so that the calls returned for a part do not depend on earlier parts. It is a variable for tests.
-var wantedSample = 1 << 9
+var wantedSample = 1 << 10
 
 // begin begins a part.
-func (w *wanted) begin() { *w = wanted{CallLimits: w.CallLimits, limited: w.limited, callers: -1} }
+func (w *wanted) begin() {
+	*w = wanted{CallLimits: w.CallLimits, limited: w.limited, callers: -1, mostSkimmed: math.MaxInt32, outsideOf: -1}
+}
+
+// shortest returns the least duration of a call, or, if all bits of ofSelf are set, what it does not spend in calls that it makes at least.
+func (w *wanted) shortest() (ns, ofSelf int64) {
+	if w.ShortestSelf > 0 {
+		return w.ShortestSelf, -1
+	}
+	return w.Shortest, 0
+}
 
 // given notes that a call was returned. frames is the length of the stack at that time.
 func (w *wanted) given(frames int) {
@@ -81,8 +96,8 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	}
 	w := &r.wanted
 	deepest := w.Deepest
-	if r.outside(&s) {
-		deepest = -1 // open calls are returned in any case
+	if r.outside(&s) && !r.d.broken() {
+		return r.skipOutside(&s, calls)
 	}
 	before := r.d.ordinal
 	if deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
@@ -106,7 +121,7 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		return n, stopped
 	}
 	// What few returns may have more calls than asked for, but it is faster.
-	addressed := r.address != nil && (w.Marks != 0 || w.Shortest <= 0 || w.longs)
+	addressed := r.address != nil && (w.Marks != 0 || w.Shortest <= 0 && w.ShortestSelf <= 0 || w.longs)
 	if addressed {
 		n, stopped = r.fewAddressed(&s, calls)
 	} else {
@@ -140,6 +155,32 @@ func (r *callReader) outside(s *stretch) bool {
 		return true
 	}
 	return false
+}
+
+const (
+	// outsideSkim is how many records of a call are skipped at most where no call is wanted. A call that has more is read in vain up to there.
+	outsideSkim = 1 << 12
+	// After outsideTry stretches calls a level above are tried.
+	outsideTry = 16
+)
+
+// skipOutside does what shorts does, where no call is wanted because of its time: it skips those that are not open before or behind, if they
+// are not too long.
+func (r *callReader) skipOutside(s *stretch, calls []parser.Call) (n int, stopped bool) {
+	w := &r.wanted
+	skimmed := w.skimmed
+	w.skimFrom, w.mostSkimmed = 0, outsideSkim
+	n, stopped = r.shorts(s, calls, min(w.outsideOf, int(w.Deepest)))
+	if w.skimFrom > r.d.bufAt {
+		w.outsideOf, w.outsideGood = w.outsideOf+1, 0 // one was too long
+	} else if w.outsideGood++; w.outsideGood == outsideTry {
+		w.outsideOf, w.outsideGood = max(w.outsideOf-1, -1), 0
+	}
+	w.skimFrom, w.mostSkimmed, w.skimmed = 0, math.MaxInt32, skimmed
+	if n > 0 {
+		w.given(len(r.frames))
+	}
+	return n, stopped
 }
 
 // broken reports whether the chunk cannot be read to its end.
@@ -176,7 +217,8 @@ func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) 
 	top, base := len(r.frames)-1, r.base
 	before := top
 	b, last, limit, rate, up := s.b, s.last, s.limit, s.rate, s.up&63
-	shortest, deepest, callers := w.Shortest, int64(w.Deepest)+2, int64(w.callers)+2
+	shortest, ofSelf := w.shortest()
+	deepest, callers := int64(w.Deepest)+2, int64(w.callers)+2
 	known := d.knownRecords()
 	p, time := d.p, d.time-s.units
 	for p < last {
@@ -193,7 +235,7 @@ func (r *callReader) few(s *stretch, calls []parser.Call) (n int, stopped bool) 
 		duration := (int64(high) - f.enter[top&sparseMask]) &^ int64(enters)
 		f.children[(top-int(leave))&sparseMask] += duration
 		// Each factor is negative if the call is within a limit; the first one never is for an enter.
-		within := (shortest - duration - int64(leave)) & (int64(top) - deepest)
+		within := (shortest + f.children[top&sparseMask]&ofSelf - duration - int64(leave)) & (int64(top) - deepest)
 		if within|(int64(top)-callers)&^int64(enters) < 0 {
 			r.give(&calls[n], top, duration, zero)
 			if n++; n == len(calls) {
@@ -250,12 +292,14 @@ func (r *callReader) give(c *parser.Call, top int, duration, zero int64) {
 	f := r.sparse
 	a := &r.addresses[r.sparseNumber(top)]
 	i := top & sparseMask
-	*c = parser.Call{Enter: f.enter[i] + zero, Duration: duration, Self: max(duration-f.children[i], 0), ID: a.ID, Depth: int32(top - 1), Marks: a.Marks}
+	marks, recursive := a.Marks, false
 	for k := 1; k < top; k++ {
 		below := &r.addresses[r.sparseNumber(k)]
-		c.Marks |= below.Marks
-		c.Recursive = c.Recursive || below.Group == a.Group && a.Group != parser.NoCallGroup
+		marks |= below.Marks
+		recursive = recursive || below.Group == a.Group
 	}
+	*c = parser.Call{Enter: f.enter[i] + zero, Duration: duration, Self: max(duration-f.children[i], 0), ID: a.ID, Depth: int32(top - 1),
+		Marks: marks, Recursive: recursive && a.Group != parser.NoCallGroup}
 }
 
 // takeFrames sets the stack after a stretch from the sparse frames. Times in these count from zero.
@@ -325,7 +369,7 @@ func addressState(enter uint8, caller int8) int8 {
 func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d, w := r.d, &r.wanted
 	r.frames = slices.Grow(r.frames, mostShorts+1)
-	states := &r.address.states
+	states, counted, marks := &r.address.states, w.Counted, w.Marks
 	for i := range r.frames[1:] {
 		f := &r.frames[i+1]
 		r.open[f.Group+1]--
@@ -353,8 +397,11 @@ func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopp
 		f := &frames[top]
 		duration := (at - f.Enter) &^ int64(enters)
 		frames[top-int(leave)].Children += duration
-		state := states[top&sparseMask]
-		within := (shortest - duration - int64(leave)) & (int64(top) - deepest) & int64(state)
+		asked := -int64(f.Marks & marks) // negative if the call is within the limits by its address and marks
+		if counted {
+			asked = int64(states[top&sparseMask])
+		}
+		within := (shortest - duration - int64(leave)) & (int64(top) - deepest) & asked
 		if within|(int64(top)-callers)&^int64(enters) < 0 {
 			c := &calls[n]
 			n++
@@ -367,7 +414,9 @@ func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopp
 		}
 		g := &frames[top+1]
 		g.Enter, g.Children, g.Group, g.Number, g.Marks = at, 0, entry.group, entry.number, f.Marks|entry.marks
-		states[(top+1)&sparseMask] = addressState(entry.limit, state)
+		if counted {
+			states[(top+1)&sparseMask] = addressState(entry.limit, states[top&sparseMask])
+		}
 		top += 1 - 2*int(leave)
 		lowest = min(lowest, top)
 	}
