@@ -14,11 +14,13 @@ import (
 const (
 	leastHeap   = 192 << 20
 	runtimeHeap = 4 << 20
+
+	leastMachine = 2 << 30
 )
 
 // collectLate has the garbage collector run only where the heap has grown to leastHeap; larger ones are collected as usual.
 func collectLate() {
-	if os.Getenv("GOGC") != "" || debug.SetMemoryLimit(-1) != math.MaxInt64 {
+	if os.Getenv("GOGC") != "" || debug.SetMemoryLimit(-1) != math.MaxInt64 || machineMemory() < leastMachine {
 		return // somebody has decided, or memory is short
 	}
 	debug.SetGCPercent(latePercent(0))

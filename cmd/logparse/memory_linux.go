@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -51,4 +52,30 @@ func heapLimit(space, used uint64) (int64, error) {
 			space>>20, usualAddressSpace>>20, usualAddressSpace>>10)
 	}
 	return int64(space-used) / 2, nil
+}
+
+// memoryFiles say how much memory there is: of the machine, and for a container, with versions 2 and 1 of control groups.
+var memoryFiles = []string{"/proc/meminfo", "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+
+// machineMemory returns how much memory the machine has, or the container, in bytes. It is as much as there can be where nothing says so.
+func machineMemory() uint64 {
+	least := uint64(math.MaxUint64)
+	for _, name := range memoryFiles {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		unit := uint64(1)
+		if rest, ok := bytes.CutPrefix(text, []byte("MemTotal:")); ok {
+			text, unit = rest, 1<<10
+		}
+		fields := bytes.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		if n, err := strconv.ParseUint(string(fields[0]), 10, 64); err == nil && n <= math.MaxUint64/unit {
+			least = min(least, n*unit)
+		}
+	}
+	return least
 }

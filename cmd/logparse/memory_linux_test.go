@@ -1,8 +1,10 @@
 package main
 
 import (
+	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,6 +42,32 @@ func TestHeapLimit(t *testing.T) {
 	} {
 		if heap, err := heapLimit(test.space, used); heap != test.heap || (err != nil) != test.fails {
 			t.Errorf("%d bytes: %d, %v", test.space, heap, err)
+		}
+	}
+}
+
+func TestMachineMemory(t *testing.T) {
+	defer func(before []string) { memoryFiles = before }(memoryFiles)
+	for _, test := range []struct {
+		files []string
+		want  uint64
+	}{
+		{nil, math.MaxUint64},
+		{[]string{"MemTotal:       24689764 kB\nMemFree:  1 kB\n"}, 24689764 << 10},
+		{[]string{"MemTotal:       24689764 kB\n", "max\n"}, 24689764 << 10},
+		{[]string{"MemTotal:       24689764 kB\n", "268435456\n", "9223372036854771712\n"}, 256 << 20},
+		{[]string{"", "nonsense\n", "MemTotal: 99999999999999999999 kB\n"}, math.MaxUint64},
+	} {
+		memoryFiles = []string{filepath.Join(t.TempDir(), "none")}
+		for _, text := range test.files {
+			name := filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			memoryFiles = append(memoryFiles, name)
+		}
+		if got := machineMemory(); got != test.want {
+			t.Errorf("%q: %d, want %d", test.files, got, test.want)
 		}
 	}
 }

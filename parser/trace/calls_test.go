@@ -210,6 +210,7 @@ func TestCalls(t *testing.T) {
 	read, limited := 0, 0
 	defer trace.SetWantedSample(50)()
 	defer trace.SetStepOutside(20000)()
+	defer trace.SetOutsideSkim(40)()
 	for seed := range uint64(soak(60)) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := &tracetest.Memory{}

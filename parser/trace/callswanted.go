@@ -34,8 +34,8 @@ type wanted struct {
 	skimFrom       int64
 	skimmed, tried int64
 	deep           bool
-	// mostSkimmed is the number of records after which skim gives up. outsideOf is the depth of the calls whose callees are skipped where no
-	// call is wanted because of its time, -1 for none, and outsideGood the number of stretches for which that was not too little.
+	// mostSkimmed is the number of records after which skim gives up. Where no call is wanted because of its time those deeper than
+	// outsideOf are skipped; outsideGood is the number of stretches since one of them was too long.
 	mostSkimmed            int64
 	outsideOf, outsideGood int
 	// longs says that a sample has shown that many calls have at least the shortest wanted duration.
@@ -157,15 +157,15 @@ func (r *callReader) outside(s *stretch) bool {
 	return false
 }
 
-const (
-	// outsideSkim is how many records of a call are skipped at most where no call is wanted. A call that has more is read in vain up to there.
-	outsideSkim = 1 << 12
-	// After outsideTry stretches calls a level above are tried.
-	outsideTry = 16
-)
+// outsideSkim is how many records of a call are skipped at most where no call is wanted. A call that has more is read in vain up to there. It is a
+// variable for tests.
+var outsideSkim = int64(1 << 12)
 
-// skipOutside does what shorts does, where no call is wanted because of its time: it skips those that are not open before or behind, if they
-// are not too long.
+// After outsideTry stretches calls of the level above are tried, too.
+const outsideTry = 16
+
+// skipOutside does what shorts does, where no call is wanted because of its time: it skips calls, with all that they make, but for those that
+// are open before or behind, which are returned in any case, and for those that are too long.
 func (r *callReader) skipOutside(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	w := &r.wanted
 	skimmed := w.skimmed

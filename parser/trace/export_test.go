@@ -74,3 +74,11 @@ func SetStepOutside(units uint64) (restore func()) {
 	stepOutside = units
 	return func() { stepOutside = before }
 }
+
+// SetOutsideSkim sets how many records of a call are skipped at most where no call is wanted. The function that it returns restores
+// the old number.
+func SetOutsideSkim(records int64) (restore func()) {
+	before := outsideSkim
+	outsideSkim = records
+	return func() { outsideSkim = before }
+}
