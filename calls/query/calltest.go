@@ -125,8 +125,9 @@ func (t *CallTest) Marks(address uint32) uint8 {
 // Limits returns limits within which all calls with a leave are that pass. CallAddress.Counts has to be [CallTest.Counts].
 func (t *CallTest) Limits() parser.CallLimits {
 	l := t.limits(t.predicate)
-	l.Inside = t.fold.Marks
-	l.Counted = slices.ContainsFunc(t.fold.parts, asksAddress) // of others Marks tell
+	if slices.ContainsFunc(t.fold.parts, asksAddress) { // of others Marks tell
+		l.Counted, l.Inside = true, t.fold.Marks
+	}
 	return l
 }
 

@@ -24,11 +24,10 @@ func collectLate() {
 		return // somebody has decided, or memory is short
 	}
 	debug.SetGCPercent(latePercent(0))
-	onCollection(func() (goOn bool) {
+	onCollection(func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
 		debug.SetGCPercent(latePercent(live[0].Value.Uint64()))
-		return true
 	})
 }
 
@@ -41,12 +40,11 @@ func latePercent(live uint64) int {
 	return int(min(max(100, 100*(leastHeap-min(live, leastHeap))/live), most))
 }
 
-// onCollection calls f after each garbage collection, as long as it says so.
-func onCollection(f func() (goOn bool)) {
+// onCollection calls f after each garbage collection.
+func onCollection(f func()) {
 	// Nothing refers to the value, so that the next collection finds it.
-	runtime.AddCleanup(new(*int), func(f func() bool) {
-		if f() {
-			onCollection(f)
-		}
+	runtime.AddCleanup(new(*int), func(f func()) {
+		f()
+		onCollection(f)
 	}, f)
 }

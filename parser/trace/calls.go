@@ -125,7 +125,7 @@ type callReader struct {
 	ended        parser.EndedFrame
 	wanted       wanted
 	sparse       *sparseFrames
-	address      *addressLimit // nil if the limits do not depend on addresses
+	address      *addressLimit // nil if the limits do not ask for addresses
 	fold         *callFold     // nil if no calls are summed up
 }
 

@@ -50,7 +50,7 @@ func (r *callReader) Limit(l parser.CallLimits) {
 	r.wanted = wanted{CallLimits: l, limited: l != none}
 	r.wanted.begin()
 	r.address = nil
-	if l.Marks != 0 || l.Counted {
+	if l.Counted {
 		r.address = &addressLimit{CallLimits: &r.wanted.CallLimits}
 	}
 }
@@ -88,6 +88,14 @@ func (w *wanted) given(frames int) {
 	}
 }
 
+// giveShorts is shorts, and notes that calls were returned.
+func (r *callReader) giveShorts(s *stretch, calls []parser.Call, deepest int) (n int, stopped bool) {
+	if n, stopped = r.shorts(s, calls, deepest); n > 0 {
+		r.wanted.given(len(r.frames))
+	}
+	return n, stopped
+}
+
 // stretches reads the next stretch by the method that suits the number of wanted calls. It returns what shorts does.
 func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	s, ok := r.d.stretch(r.v.clock, &r.segment, int(min(mostShorts, r.to-r.d.ordinal)))
@@ -95,15 +103,12 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		return 0, true
 	}
 	w := &r.wanted
-	deepest := w.Deepest
 	if r.outside(&s) && !r.d.broken() {
 		return r.skipOutside(&s, calls)
 	}
 	before := r.d.ordinal
-	if deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
-		if n, stopped = r.shorts(&s, calls, int(deepest)); n > 0 {
-			w.given(len(r.frames))
-		}
+	if w.Deepest != parser.NoCallLimits().Deepest && !w.deep && !r.d.broken() {
+		n, stopped = r.giveShorts(&s, calls, int(w.Deepest))
 		if w.tried += r.d.ordinal - before; w.tried >= int64(2*wantedSample) {
 			w.deep = w.skimmed*2 < w.tried
 			w.skimmed, w.tried = 0, 0
@@ -114,14 +119,12 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		return r.foldShorts(&s, calls)
 	}
 	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted {
-		if n, stopped = r.shorts(&s, calls, math.MaxInt); n > 0 {
-			w.given(len(r.frames))
-		}
+		n, stopped = r.giveShorts(&s, calls, math.MaxInt)
 		w.all -= r.d.ordinal - before
 		return n, stopped
 	}
 	// What few returns may have more calls than asked for, but it is faster.
-	addressed := r.address != nil && (w.Marks != 0 || w.Shortest <= 0 && w.ShortestSelf <= 0 || w.longs)
+	addressed := w.Marks != 0 || w.Counted && (w.Shortest <= 0 && w.ShortestSelf <= 0 || w.longs)
 	if addressed {
 		n, stopped = r.fewAddressed(&s, calls)
 	} else {
@@ -130,7 +133,7 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	w.found += n
 	if w.seen += int(r.d.ordinal-before) / 2; w.seen >= wantedSample {
 		if w.found*manyWanted > w.seen {
-			if addressed || r.address == nil {
+			if addressed || !w.Counted {
 				w.all = int64(wantedPause * wantedSample)
 			}
 			w.longs = true
@@ -170,16 +173,13 @@ func (r *callReader) skipOutside(s *stretch, calls []parser.Call) (n int, stoppe
 	w := &r.wanted
 	skimmed := w.skimmed
 	w.skimFrom, w.mostSkimmed = 0, outsideSkim
-	n, stopped = r.shorts(s, calls, min(w.outsideOf, int(w.Deepest)))
+	n, stopped = r.giveShorts(s, calls, min(w.outsideOf, int(w.Deepest)))
 	if w.skimFrom > r.d.bufAt {
 		w.outsideOf, w.outsideGood = w.outsideOf+1, 0 // one was too long
 	} else if w.outsideGood++; w.outsideGood == outsideTry {
 		w.outsideOf, w.outsideGood = max(w.outsideOf-1, -1), 0
 	}
 	w.skimFrom, w.mostSkimmed, w.skimmed = 0, math.MaxInt32, skimmed
-	if n > 0 {
-		w.given(len(r.frames))
-	}
 	return n, stopped
 }
 
@@ -335,7 +335,7 @@ const (
 	addressInsideCounts
 )
 
-// An addressLimit is the limits that depend on a call's address and marks.
+// An addressLimit is the limits that depend on a call's address and marks, where CallLimits.Counted asks for both.
 type addressLimit struct {
 	*parser.CallLimits
 	// states are those of the open calls, with the bits inside and marked. One whose address and marks are within the limits is negative.
@@ -350,10 +350,10 @@ func (l *addressLimit) bits(marks uint8, counts parser.FoldCounts) (b uint8) {
 	if l.Marks == 0 || marks&l.Marks != 0 {
 		b |= addressMarked
 	}
-	if !l.Counted || counts&parser.CountsOutside != 0 {
+	if counts&parser.CountsOutside != 0 {
 		b |= addressOutsideCounts
 	}
-	if !l.Counted || counts&parser.CountsInside != 0 {
+	if counts&parser.CountsInside != 0 {
 		b |= addressInsideCounts
 	}
 	return b
@@ -369,11 +369,13 @@ func addressState(enter uint8, caller int8) int8 {
 func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopped bool) {
 	d, w := r.d, &r.wanted
 	r.frames = slices.Grow(r.frames, mostShorts+1)
-	states, counted, marks := &r.address.states, w.Counted, w.Marks
+	address, marks := r.address, w.Marks
 	for i := range r.frames[1:] {
 		f := &r.frames[i+1]
 		r.open[f.Group+1]--
-		states[(i+1)&sparseMask] = addressState(r.address.bits(f.Marks, r.addresses[f.Number].Counts), 0)
+		if address != nil {
+			address.states[(i+1)&sparseMask] = addressState(address.bits(f.Marks, r.addresses[f.Number].Counts), 0)
+		}
 	}
 	frames := r.frames[:cap(r.frames)]
 	top, base := len(r.frames)-1, r.base
@@ -398,8 +400,8 @@ func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopp
 		duration := (at - f.Enter) &^ int64(enters)
 		frames[top-int(leave)].Children += duration
 		asked := -int64(f.Marks & marks) // negative if the call is within the limits by its address and marks
-		if counted {
-			asked = int64(states[top&sparseMask])
+		if address != nil {
+			asked = int64(address.states[top&sparseMask])
 		}
 		within := (shortest - duration - int64(leave)) & (int64(top) - deepest) & asked
 		if within|(int64(top)-callers)&^int64(enters) < 0 {
@@ -414,8 +416,8 @@ func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopp
 		}
 		g := &frames[top+1]
 		g.Enter, g.Children, g.Group, g.Number, g.Marks = at, 0, entry.group, entry.number, f.Marks|entry.marks
-		if counted {
-			states[(top+1)&sparseMask] = addressState(entry.limit, states[top&sparseMask])
+		if address != nil {
+			address.states[(top+1)&sparseMask] = addressState(entry.limit, address.states[top&sparseMask])
 		}
 		top += 1 - 2*int(leave)
 		lowest = min(lowest, top)
