@@ -331,6 +331,75 @@ func TestNewNodesOfPrunedTrees(t *testing.T) {
 	}
 }
 
+// TestTreeIsPrunedEarly goes over the first parts of a log. A tree is pruned before it has too many nodes where these make it clear that it
+// is going to have them, whoever has made which node.
+func TestTreeIsPrunedEarly(t *testing.T) {
+	const nodes = 1000
+	limit := spareNodes * nodes
+	for _, c := range []struct {
+		name   string
+		paths  int // with calls
+		calls  int64
+		parts  int
+		pruned bool
+	}{
+		{"each path has one call", limit / 4, 1, 64, true},
+		{"each path has three calls", limit / 4, 3, 64, false},
+		{"too few paths", limit/estimateFrom - 2, 1, 64, false},
+		{"much of the log", limit / 4, 1, 8, false},
+	} {
+		for _, workers := range []int{1, 2} {
+			f := newForest(nodes)
+			for range workers {
+				b := newTreeBuilder(growing)
+				f.trees = append(f.trees, &b)
+			}
+			f.round(0, c.parts)
+			for i := range c.paths {
+				b := f.trees[i%workers]
+				b.nodes[b.child(0, uint32(i), AllThreads)].Calls += c.calls
+			}
+			for i := range c.paths {
+				f.trees[(i+1)%workers].child(0, uint32(i), AllThreads) // without calls, as nodes of callers are
+			}
+			f.endRound()
+			if pruned := f.prunedAt > 0; pruned != c.pruned {
+				t.Errorf("%s, %d workers: pruned %v, want %v", c.name, workers, pruned, c.pruned)
+			}
+			if left := len(f.trees[0].nodes) - f.trees[0].others; c.pruned && left != f.keep {
+				t.Errorf("%s, %d workers: %d nodes are left, want %d", c.name, workers, left, f.keep)
+			}
+		}
+	}
+}
+
+// TestLeastPaths estimates how many paths there are from how often some were seen.
+func TestLeastPaths(t *testing.T) {
+	for _, c := range []struct {
+		once, twice, more int
+		want              int64
+	}{
+		{0, 0, 0, 0},
+		{1, 0, 0, 1},
+		{10, 0, 0, 10 + 45},
+		{10, 4, 6, 20 + 9},
+		{0, 5, 5, 10},
+	} {
+		b := newTreeBuilder(growing)
+		group := uint32(0)
+		for calls, n := range []int{1: c.once, c.twice, c.more} {
+			for range n {
+				b.nodes[b.child(0, group, AllThreads)].Calls = int64(calls)
+				group++
+			}
+		}
+		b.nodes[b.child(0, group, AllThreads)].Calls = 0
+		if got := b.leastPaths(); got != c.want {
+			t.Errorf("%d paths once, %d twice, %d more often: %d, want %d", c.once, c.twice, c.more, got, c.want)
+		}
+	}
+}
+
 // TestNearest holds the choice of places against a sort of all.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

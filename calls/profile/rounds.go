@@ -35,14 +35,22 @@ const grownKeeps = 8
 // has: the nodes with few calls that it had kept are fewer then, and calls below those that go need not be told apart any more.
 const pruneAgain = 4
 
+// estimateFrom is from which part of the nodes on that a tree may have it is estimated how many it would have in the end, 1/estimateFrom, if no
+// more than that part of the log was gone over. A tree that is going to have too many is pruned then: most of those that it would get until it
+// has too many would go.
+const estimateFrom = 8
+
 // A forest is the trees that several workers grow.
 type forest struct {
 	trees []*treeBuilder
 	// limit is how many nodes the trees have together, at most, keep how many stay if those are more; those that are Other
 	// are not counted.
 	limit, keep int
-	// done is how many parts were gone over with the round, and prunedAt how many when the tree was pruned last, 0 for never.
-	done, prunedAt int
+	// parts is how many parts there are, done how many were gone over with the round, and prunedAt how many when the tree was pruned last, 0
+	// for never.
+	parts, done, prunedAt int
+	// estimated says that it was estimated how many nodes the tree is going to have.
+	estimated bool
 	// The first common nodes are the same in all trees, and the first tree has their numbers. others of them are Other.
 	common, others int
 	pruner         pruner
@@ -69,7 +77,7 @@ const growing = 1 << 30
 // round returns the end of the round of parts that begins with a part. A tree that is too large is
 // nearly always so at once, hence the first are short.
 func (f *forest) round(begin, parts int) (end int) {
-	f.done = min(begin+min(max(begin/4, 2), roundParts), parts)
+	f.parts, f.done = parts, min(begin+min(max(begin/4, 2), roundParts), parts)
 	return f.done
 }
 
@@ -82,7 +90,8 @@ func (f *forest) endRound() (moved [][]int32) {
 		nodes += len(t.nodes) - t.others - common
 	}
 	again := f.prunedAt > 0 && f.done >= pruneAgain*f.prunedAt
-	if nodes <= f.limit && !again {
+	early := !f.estimated && nodes > f.limit/estimateFrom && f.done*estimateFrom <= f.parts
+	if nodes <= f.limit && !again && !early {
 		return nil
 	}
 	sum := f.trees[0]
@@ -100,7 +109,12 @@ func (f *forest) endRound() (moved [][]int32) {
 		moved[0][i] = int32(i)
 	}
 	var to []int32
-	if again || len(sum.nodes)-sum.others > f.limit {
+	// From here on nodes that several workers have count once, so that it does not matter who made them.
+	nodes = len(sum.nodes) - sum.others
+	if early = early && nodes > f.limit/estimateFrom; early {
+		f.estimated = true
+	}
+	if again || nodes > f.limit || early && sum.leastPaths() > int64(f.limit) {
 		f.prunedAt = f.done
 		to = f.pruner.prune(sum, f.keep)
 	}
@@ -125,6 +139,25 @@ func (f *forest) endRound() (moved [][]int32) {
 	}
 	wg.Wait()
 	return moved
+}
+
+// leastPaths estimates how many nodes with calls a tree would have if the log went on forever as it is so far: at least so many, by how many nodes
+// have one call and how many two (A. Chao, Nonparametric Estimation of the Number of Classes in a Population, 1984, with the correction of bias
+// that makes it good for no node with two).
+func (t *treeBuilder) leastPaths() int64 {
+	var seen, once, twice int64
+	for i := range t.nodes {
+		switch n := &t.nodes[i]; {
+		case n.Calls == 0 || n.Other:
+			continue
+		case n.Calls == 1:
+			once++
+		case n.Calls == 2:
+			twice++
+		}
+		seen++
+	}
+	return seen + once*(once-1)/(2*(twice+1))
 }
 
 // copyNodes gives a tree the nodes of another, without calls. They are still to be indexed.
