@@ -45,6 +45,11 @@ type core struct {
 	text   []byte
 	events []parser.Event // for pairAgain
 	totals totals
+	// segments are those that have totals of their own: segmentText has these, and leftOpen the numbers of the nodes of calls that are open at
+	// their ends.
+	segments    array[keptSegment]
+	segmentText array[byte]
+	leftOpen    array[uint32]
 	// stacks are by slot; there may be fewer than the pairer has.
 	stacks []stack
 	// leaveless are the nodes of calls that have ended without a leave at a known time: with their run or

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -111,7 +112,6 @@ func (p *expected) differs(x *Index) error {
 	if a.Len() != len(p.Addresses) {
 		return fmt.Errorf("%d addresses, want %d", a.Len(), len(p.Addresses))
 	}
-	totals, plain := x.Totals(), p.Totals()
 	for i, want := range p.Addresses {
 		if got := a.At(i); got != want {
 			return fmt.Errorf("address %d is %+v, want %+v", i, got, want)
@@ -119,12 +119,16 @@ func (p *expected) differs(x *Index) error {
 		if k, ok := a.Find(int(want.Run), want.Space, want.Value); !ok || k != i {
 			return fmt.Errorf("address %d is found as %d, %t", i, k, ok)
 		}
-		got, w := totals[i], plain[i]
-		if !reflect.DeepEqual(got.Histogram.Buckets(), w.Histogram.Buckets()) {
-			return fmt.Errorf("address %d has %v, want %v", i, got.Histogram.Buckets(), w.Histogram.Buckets())
-		}
-		if got.Histogram, w.Histogram = (calls.Histogram{}), (calls.Histogram{}); !reflect.DeepEqual(got, w) {
-			return fmt.Errorf("address %d has %+v, want %+v", i, got, w)
+	}
+	if err := differsTotals(x.Totals(), p.Totals()); err != nil {
+		return err
+	}
+	segments := x.Segments()
+	for i := 0; i < len(segments); i += 1 + len(segments)/8 {
+		if s := segments[i]; s.First < n {
+			if err := p.differsSegment(x, s); err != nil {
+				return fmt.Errorf("segment of the rows %d to %d: %w", s.First, s.End, err)
+			}
 		}
 	}
 	noded := map[int64]bool{}
@@ -138,6 +142,48 @@ func (p *expected) differs(x *Index) error {
 		}
 	}
 	return p.differsNodes(x)
+}
+
+// differsTotals says where totals of addresses differ.
+func differsTotals(got, want []calls.Total) error {
+	for i := range want {
+		got, want := got[i], want[i]
+		if !reflect.DeepEqual(got.Histogram.Buckets(), want.Histogram.Buckets()) {
+			return fmt.Errorf("address %d has %v, want %v", i, got.Histogram.Buckets(), want.Histogram.Buckets())
+		}
+		if got.Histogram, want.Histogram = (calls.Histogram{}), (calls.Histogram{}); !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("address %d has %+v, want %+v", i, got, want)
+		}
+	}
+	return nil
+}
+
+// differsSegment holds the totals of a segment against the calls that are entered in it.
+func (p *expected) differsSegment(x *Index, s Segment) error {
+	inside := func(row int64) bool { return row >= s.First && row < s.End }
+	totals := make([]calls.Total, len(p.Addresses))
+	open, ok := x.SegmentTotals(s, func(address uint32, t *calls.Total) { totals[address] = *t })
+	if !ok {
+		return errors.New("it has none")
+	}
+	if err := differsTotals(totals, p.TotalsOf(inside, inside)); err != nil {
+		return err
+	}
+	left := map[int64]bool{}
+	for i := range open {
+		left[open[i].Enter] = true
+	}
+	for _, c := range p.Calls {
+		// Where a run ends with the segment, its calls are open, and one without a leave may have ended with the last row.
+		may := inside(c.Enter) && (c.Until >= s.End || c.Until == s.End-1 && c.Leave < 0)
+		switch {
+		case left[c.Enter] && !may:
+			return fmt.Errorf("the call of row %d is left open", c.Enter)
+		case !left[c.Enter] && may && c.Until >= s.End:
+			return fmt.Errorf("the call of row %d is not left open", c.Enter)
+		}
+	}
+	return nil
 }
 
 // differsBlock holds a filled block and its summary against the rows.

@@ -35,7 +35,7 @@ import (
 const (
 	fileMagic = "LPINDEX\x01"
 	// fileVersion changes with the meaning of anything in a file.
-	fileVersion = 6
+	fileVersion = 7
 	byteOrder   = 0x01020304
 )
 
@@ -45,7 +45,7 @@ type fileHead struct {
 	Order     uint32
 	Version   uint32
 	Key       indexcache.Key
-	Sizes     [8]uint32 // of the elements of the arrays
+	Sizes     [10]uint32 // of the elements of the arrays
 	Rows      int64
 	BlockLen  int64
 	Runs      int64
@@ -84,9 +84,10 @@ type fileAddress struct {
 	Space   uint32
 }
 
-var elementSizes = [8]uint32{
+var elementSizes = [10]uint32{
 	uint32(unsafe.Sizeof(pairing.Node{})), uint32(unsafe.Sizeof(Summary{})), uint32(unsafe.Sizeof(pairing.Longest{})), uint32(unsafe.Sizeof(place{})),
 	uint32(unsafe.Sizeof(checkpoint{})), uint32(unsafe.Sizeof(sum{})), uint32(unsafe.Sizeof(octaveCounts{})), uint32(unsafe.Sizeof(fileHead{})),
+	uint32(unsafe.Sizeof(keptSegment{})), uint32(unsafe.Sizeof(fileThread{})),
 }
 
 // bytesOf returns the memory of elements that hold no pointers.
@@ -186,6 +187,9 @@ func (c *core) encode(f io.Writer, k indexcache.Key) error {
 	writeArray(w, &c.places)
 	writeArray(w, &c.visits)
 	writeArray(w, &c.texts)
+	writeArray(w, &c.segments)
+	writeArray(w, &c.segmentText)
+	writeArray(w, &c.leftOpen)
 	if w.err != nil {
 		return w.err
 	}
@@ -292,6 +296,7 @@ func (c *core) decode(content []byte, k indexcache.Key) error {
 	c.places = readArray[place](r)
 	c.visits = readArray[checkpoint](r)
 	c.texts = readArray[byte](r)
+	c.segments, c.segmentText, c.leftOpen = readArray[keptSegment](r), readArray[byte](r), readArray[uint32](r)
 	if r.bad || len(r.b) > 0 {
 		return indexcache.ErrOther
 	}
@@ -315,6 +320,9 @@ func (c *core) decode(content []byte, k indexcache.Key) error {
 		}
 	}
 	if err := c.check(h.Rows, threads, len(addresses), text); err != nil {
+		return err
+	}
+	if err := c.checkSegments(h.Rows); err != nil {
 		return err
 	}
 	if err := checkStrands(threads, strands); err != nil {

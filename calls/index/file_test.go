@@ -365,6 +365,9 @@ func use(x *Index) {
 	}
 	x.Level(nil, 1, x.Len()/2, x.Len())
 	x.Totals()
+	for _, s := range x.Segments() {
+		x.SegmentTotals(s, func(uint32, *calls.Total) {})
+	}
 	x.Threads()
 	for m := calls.None; m <= calls.NoEnter; m++ {
 		x.Count(m)

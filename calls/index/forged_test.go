@@ -82,6 +82,9 @@ func fieldsOf(t *testing.T, content []byte, levels int) []field {
 	array(place{})
 	array(checkpoint{})
 	array(byte(0))
+	array(keptSegment{})
+	array(byte(0))
+	array(uint32(0))
 	if at != len(content) {
 		t.Fatalf("the content has %d bytes, %d are known", len(content), at)
 	}

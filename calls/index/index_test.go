@@ -64,11 +64,11 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// smallSegments makes segments short for a test.
+// smallSegments makes segments short for a test. All have totals.
 func smallSegments(t testing.TB, n int) {
-	old := segmentBlocks
-	segmentBlocks = n
-	t.Cleanup(func() { segmentBlocks = old })
+	blocks, bytes := sizes.SegmentBlocks, sizes.TotalsBytes
+	sizes.SegmentBlocks, sizes.TotalsBytes = n, 1<<30
+	t.Cleanup(func() { sizes.SegmentBlocks, sizes.TotalsBytes = blocks, bytes })
 }
 
 // TestPruned has so many addresses on threads that those of no use are forgotten.

@@ -17,10 +17,6 @@ import (
 // ([pairing.Segment]) and then taken over in order ([pairing.Sequential.Merge]). A segment
 // that has to know more is paired again by the Sequential.
 
-// segmentBlocks is the number of blocks of a segment: a
-// million rows, so that what is done for each address once is little.
-var segmentBlocks = 128
-
 // A segment is a range of rows, whole blocks of one run.
 type segment struct {
 	from, to int64
@@ -105,6 +101,7 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 		case s.p != nil && !s.p.Failed() && c.pairs.CanMerge(s.p):
 			c.mu.Lock()
 			c.pairs.Merge(s.p, s.from)
+			c.keepSegment(s)
 			c.version.Add(1)
 			c.mu.Unlock()
 			failures = 0
@@ -131,7 +128,7 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 // segmentRows returns how many of rows a segment has: more where there are many, so that what is done for each address of each
 // segment is little even where many threads have it. Each worker gets as many segments, so that none is long the last.
 func segmentRows(rows int64, workers int) int64 {
-	each, shortest := int64(workers), sizes.Block*int64(segmentBlocks)
+	each, shortest := int64(workers), sizes.Block*int64(sizes.SegmentBlocks)
 	length := shortest * min(max(rows/(shortest*4*each), 1), longestSegment)
 	if n := (rows + length - 1) / length; n > each {
 		n = (n + each - 1) / each * each

@@ -52,7 +52,7 @@ func TestManyPendingLeaves(t *testing.T) {
 
 // TestSegmentRows checks that each worker gets as many segments.
 func TestSegmentRows(t *testing.T) {
-	shortest := sizes.Block * int64(segmentBlocks)
+	shortest := sizes.Block * int64(sizes.SegmentBlocks)
 	for _, test := range []struct {
 		rows     int64
 		workers  int

@@ -44,7 +44,7 @@ func TestTrace(t *testing.T) {
 		}
 		want := expect(t, log, runs, oracle.Options{})
 		if err := want.differs(x); err != nil {
-			t.Fatalf("seed %d, blocks of %d, segments of %d, %+v: %v", seed, sizes.Block, segmentBlocks, p, err)
+			t.Fatalf("seed %d, blocks of %d, segments of %d, %+v: %v", seed, sizes.Block, sizes.SegmentBlocks, p, err)
 		}
 	}
 }

@@ -329,9 +329,8 @@ func (m *merge) finish() {
 		to.settled, to.id = to.records, th.id
 		to.strand = uint32(c.lookup(th.id))
 	}
-	for i := range p.stats {
-		sum := p.stats[i].sum(&p.histograms)
-		c.store.AddSum(p.stats[i].number, &sum)
+	for number, sum := range p.Sums() {
+		c.store.AddSum(number, sum)
 	}
 	for anomaly, n := range p.anomalies {
 		c.anomalies[anomaly] += n

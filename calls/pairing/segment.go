@@ -2,6 +2,7 @@ package pairing
 
 import (
 	"context"
+	"iter"
 	"math"
 
 	"logparser/calls"
@@ -87,6 +88,38 @@ func (p *Segment) Pair(ctx context.Context, run int, from, to, record int64) err
 // Failed reports whether an event depends on calls that were open before: the rows are to be
 // paired by a [Sequential].
 func (p *Segment) Failed() bool { return p.failed }
+
+// Sums returns what the calls come to that are entered and left in the segment, once for each thread, with the number that the address has in
+// the Sequential that has taken the Segment over. They are valid until the next Pair.
+func (p *Segment) Sums() iter.Seq2[uint32, *Sum] {
+	return func(yield func(uint32, *Sum) bool) {
+		for i := range p.stats {
+			sum := p.stats[i].sum(&p.histograms)
+			if !yield(p.stats[i].number, &sum) {
+				return
+			}
+		}
+	}
+}
+
+// LeftOpen returns the numbers of the nodes of calls that are entered in a Segment and open at its end, when the Sequential has just taken it
+// over. from is the segment's first row.
+func (s *Sequential) LeftOpen(from int64) []uint32 {
+	var list []uint32
+	for _, th := range s.Live() {
+		for i := th.top; i != NoNode; {
+			n := s.node(i)
+			if n.Enter < from {
+				break
+			}
+			if !n.Rowless {
+				list = append(list, i)
+			}
+			i = n.Parent
+		}
+	}
+	return list
+}
 
 func (p *Segment) openBlock() {
 	p.blocks = append(p.blocks, segmentBlock{firstNode: uint32(len(p.nodes))})

@@ -2,11 +2,11 @@ package profile
 
 import "logparser/calls/index"
 
-// recursive reports whether another call of the group of an open call was open
+// recursive reports whether another call of the group of a call was open
 // when it was made.
-func recursive(src *index.Index, o *index.OpenCall, g *groups) bool {
-	group := g.at(o.Address)
-	for i := o.Parent; i != index.NoNode; {
+func recursive(src *index.Index, call *index.Node, g *groups) bool {
+	group := g.at(call.Address)
+	for i := call.Parent; i != index.NoNode; {
 		n := src.Node(i)
 		if g.at(n.Address) == group {
 			return true

@@ -76,10 +76,13 @@ func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]S
 	if has, ok := enterAddresses(o.Where); ok && !o.PerThread && o.Correct == nil {
 		if totals := src.Totals(); totals != nil {
 			if list, ok := sumTotals(totals, g, has); ok {
-				addRunning(list, src, &g)
+				addRunning(list, src, &g, func(int64) bool { return true })
 				return list, nil
 			}
 		}
+	}
+	if list, ok, err := segmentStatistics(ctx, src, g, &o); ok || err != nil {
+		return list, err
 	}
 	if few {
 		// Few rows are sooner read than all calls.
@@ -201,20 +204,27 @@ func sumTotals(totals []calls.Total, g groups, has func(address uint32) bool) ([
 	return list, true
 }
 
-// addRunning adds the calls that no leave has closed to what sumTotals made.
-func addRunning(list []Stat, src *index.Index, g *groups) {
+// addRunning adds the calls that no leave has closed, and whose enters pass, to what sumTotals made.
+func addRunning(list []Stat, src *index.Index, g *groups, pass func(row int64) bool) {
 	for _, o := range src.OpenCalls(nil).List {
-		group := g.at(o.Address)
-		// Of a group in the list there is no other address.
-		i, ok := slices.BinarySearchFunc(list, group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
+		s := statOf(list, g.at(o.Address))
 		switch {
-		case !ok:
+		case s == nil || !pass(o.Enter):
 		case o.Running():
-			list[i].Running.add(o.Duration, o.Self, recursive(src, o, g))
+			s.Running.add(o.Duration, o.Self, recursive(src, &o.Node, g))
 		default:
-			list[i].AddTimed(o.Duration, o.Self, recursive(src, o, g))
+			s.AddTimed(o.Duration, o.Self, recursive(src, &o.Node, g))
 		}
 	}
+}
+
+// statOf returns the Stat of a group in what sumTotals made, nil if there is none. Of a group there is no other address.
+func statOf(list []Stat, group uint32) *Stat {
+	i, ok := slices.BinarySearchFunc(list, group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
+	if !ok {
+		return nil
+	}
+	return &list[i]
 }
 
 // openStacks follows the stacks of threads over blocks. From one block to the

@@ -42,6 +42,30 @@ func EnterAddresses(p Predicate) (has func(address uint32) bool, ok bool) {
 	return nil, false
 }
 
+// SplitAddresses splits a predicate into the addresses that enters have that pass, as far as addresses alone tell that, and what an enter has
+// to pass besides, nil for nothing.
+func SplitAddresses(p Predicate) (has func(address uint32) bool, rest Predicate) {
+	var addresses, others []Predicate
+	var split func(p Predicate)
+	split = func(p Predicate) {
+		if j, ok := p.(junction); ok && !j.or {
+			for _, part := range j.parts {
+				split(part)
+			}
+		} else if _, ok := EnterAddresses(p); ok {
+			addresses = append(addresses, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	split(p)
+	has, _ = EnterAddresses(And(addresses...))
+	if len(others) > 0 {
+		rest = And(others...)
+	}
+	return has, rest
+}
+
 // maxMarks is how many sets of addresses a CallTest can tell by the marks of calls.
 const maxMarks = 8
 

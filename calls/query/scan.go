@@ -55,22 +55,37 @@ func NewScan(src *index.Index, where Predicate, want index.Columns, progress par
 // Candidates returns how many rows may pass at most, and how many do at least, by what is known of
 // blocks.
 func Candidates(src *index.Index, where Predicate) (most, least int64) {
+	b := CandidatesIn(src, where, []RowRange{{0, src.Len()}})
+	return b[0].Most, b[0].Least
+}
+
+// A RowRange is the rows from First (included) to End (not included), whole blocks.
+type RowRange struct{ First, End int64 }
+
+// A RowCount bounds how many rows of a range pass.
+type RowCount struct{ Most, Least int64 }
+
+// CandidatesIn is [Candidates] of ranges of rows.
+func CandidatesIn(src *index.Index, where Predicate, ranges []RowRange) []RowCount {
 	s := NewScan(src, where, 0, nil)
 	w := &Worker{Scan: s}
-	for k, end := 0, sizes.Blocks(s.rows); k < end; {
-		n, v := w.decide(k, end)
-		for ; n > 0; n-- {
-			rows := int64(s.RowsOf(k))
-			if v != none {
-				most += rows
+	list := make([]RowCount, len(ranges))
+	for i, r := range ranges {
+		for k, end := int(r.First/sizes.Block), sizes.Blocks(min(r.End, s.rows)); k < end; {
+			n, v := w.decide(k, end)
+			for ; n > 0; n-- {
+				rows := int64(s.RowsOf(k))
+				if v != none {
+					list[i].Most += rows
+				}
+				if v == all {
+					list[i].Least += rows
+				}
+				k++
 			}
-			if v == all {
-				least += rows
-			}
-			k++
 		}
 	}
-	return most, least
+	return list
 }
 
 // A Worker is what one goroutine of a scan works with.

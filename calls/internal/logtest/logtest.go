@@ -23,11 +23,11 @@ import (
 	"logparser/parser/trace"
 )
 
-// SmallBlocks makes blocks short for a test.
+// SmallBlocks makes blocks short for a test, and segments two blocks. All of these have totals.
 func SmallBlocks(t testing.TB, n int64) {
-	old := sizes.Block
-	sizes.Block = n
-	t.Cleanup(func() { sizes.Block = old })
+	block, segment, bytes := sizes.Block, sizes.SegmentBlocks, sizes.TotalsBytes
+	sizes.Block, sizes.SegmentBlocks, sizes.TotalsBytes = n, 2, 1<<30
+	t.Cleanup(func() { sizes.Block, sizes.SegmentBlocks, sizes.TotalsBytes = block, segment, bytes })
 }
 
 // Indexed builds the index of a log, and asks the oracle about it.

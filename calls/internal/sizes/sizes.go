@@ -10,6 +10,13 @@ var Block = int64(MaxBlock)
 // at the end of a block take most of it, and a single row takes longer to read.
 const MaxBlock = 8192
 
+// SegmentBlocks is the number of blocks of the shortest segments that a log is paired in: a million rows, so that what is done for each address
+// once is little. Only tests change it.
+var SegmentBlocks = 128
+
+// TotalsBytes is how many bytes the totals of a segment have for 256 of its rows, at most. Only tests change it.
+var TotalsBytes = int64(16)
+
 // Statistics is how many statistics of addresses a pairer keeps at first that may be of no
 // more use. Only tests change it.
 var Statistics = 1 << 18

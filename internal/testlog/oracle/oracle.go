@@ -374,13 +374,19 @@ func (l *Log) Corrected(correct func(row, duration, inside int64) int64) (*Log, 
 
 // Totals returns the totals of each address by number.
 func (l *Log) Totals() []calls.Total {
+	all := func(row int64) bool { return true }
+	return l.TotalsOf(all, all)
+}
+
+// TotalsOf is Totals of the calls whose enters pass. Those whose leaves do not have no duration.
+func (l *Log) TotalsOf(enter, leave func(row int64) bool) []calls.Total {
 	list := make([]calls.Total, len(l.Addresses))
 	for _, c := range l.Calls {
-		if c.Enter < 0 {
+		if c.Enter < 0 || !enter(c.Enter) {
 			continue
 		}
 		t := &list[c.Number]
-		if t.Calls++; c.Leave < 0 {
+		if t.Calls++; c.Leave < 0 || !leave(c.Leave) {
 			continue
 		}
 		if t.Timed++; t.Timed == 1 {

@@ -1,0 +1,127 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"logparser/calls"
+	"logparser/calls/index"
+	"logparser/calls/query"
+)
+
+// Where a filter passes all rows of a segment, as ranges of rows and times do, the segment's calls need not be read: the index has their totals.
+
+// segmentStatistics is Statistics by the totals of segments, as far as these pass as a whole, and of the rest by what is left. It is not ok where that
+// would not do, or not take less time.
+func segmentStatistics(ctx context.Context, src *index.Index, g groups, o *StatisticsOptions) (list []Stat, ok bool, err error) {
+	if o.Where == nil || o.PerThread || o.Correct != nil {
+		return nil, false, nil
+	}
+	has, rest := query.SplitAddresses(o.Where)
+	if rest == nil {
+		return nil, false, nil
+	}
+	whole, most := wholeSegments(src, rest)
+	if len(whole) == 0 {
+		return nil, false, nil
+	}
+	outside, cost := most, func(rows int64) int64 { return min(rows*rowCost, src.Len()) }
+	for _, s := range whole {
+		outside -= s.End - s.First
+	}
+	if cost(outside)*segmentGain > cost(most)*(segmentGain-1) {
+		return nil, false, nil
+	}
+	list, ok = sumTotals(src.Totals(), g, has)
+	if !ok || !addSegments(list, src, g, has, whole) {
+		return nil, false, nil
+	}
+	if outside > 0 {
+		left := *o
+		left.Where = query.And(o.Where, query.Not(inSegments(whole)))
+		more, err := Statistics(ctx, src, left)
+		if err != nil {
+			return nil, false, err
+		}
+		list = mergeStats(list, more)
+	}
+	return slices.DeleteFunc(list, func(s Stat) bool { return s.Calls == 0 }), true, nil
+}
+
+// segmentGain: segments are not asked where that saves less than 1/segmentGain of the time.
+const segmentGain = 4
+
+// wholeSegments returns the segments of which all rows pass, and how many rows of the log may.
+func wholeSegments(src *index.Index, where query.Predicate) (whole []index.Segment, most int64) {
+	segments := src.Segments()
+	if len(segments) == 0 {
+		return nil, 0
+	}
+	ranges := []query.RowRange{{First: 0, End: src.Len()}}
+	for _, s := range segments {
+		ranges = append(ranges, query.RowRange{First: s.First, End: s.End})
+	}
+	counts := query.CandidatesIn(src, where, ranges)
+	for i, s := range segments {
+		if s.End <= src.Len() && counts[i+1].Least == s.End-s.First {
+			whole = append(whole, s)
+		}
+	}
+	return whole, counts[0].Most
+}
+
+// addSegments sets what sumTotals has made to the totals of segments. It returns false where these are not known.
+func addSegments(list []Stat, src *index.Index, g groups, has func(address uint32) bool, segments []index.Segment) bool {
+	for i := range list {
+		list[i].Total = calls.Total{}
+	}
+	for _, s := range segments {
+		open, ok := src.SegmentTotals(s, func(address uint32, t *calls.Total) {
+			if to := statOf(list, g.at(address)); to != nil && has(address) {
+				to.Merge(t)
+			}
+		})
+		if !ok {
+			return false
+		}
+		for i := range open {
+			n := &open[i]
+			if to := statOf(list, g.at(n.Address)); to != nil && n.Leave >= 0 && has(n.Address) {
+				d := calls.Elapsed(n.EnterTime, n.LeaveTime)
+				to.AddTimed(d, calls.SelfTime(d, n.Children), recursive(src, n, &g))
+			}
+		}
+	}
+	addRunning(list, src, &g, func(row int64) bool {
+		return slices.ContainsFunc(segments, func(s index.Segment) bool { return row >= s.First && row < s.End })
+	})
+	return true
+}
+
+// inSegments passes the rows of segments.
+func inSegments(segments []index.Segment) query.Predicate {
+	var list []query.Predicate
+	for i := 0; i < len(segments); {
+		first := segments[i].First
+		for i++; i < len(segments) && segments[i].First == segments[i-1].End; i++ {
+		}
+		list = append(list, query.InRows(first, segments[i-1].End-1))
+	}
+	return query.Or(list...)
+}
+
+// mergeStats adds statistics by rising group to others.
+func mergeStats(list, more []Stat) []Stat {
+	for i := range more {
+		s := &more[i]
+		k, ok := slices.BinarySearchFunc(list, s.Group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
+		if !ok {
+			list = slices.Insert(list, k, *s)
+			continue
+		}
+		list[k].Merge(&s.Total)
+		list[k].Running.merge(&s.Running)
+	}
+	return list
+}
