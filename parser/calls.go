@@ -29,6 +29,8 @@ type CallPart struct {
 	Thread uint32
 	// From and To are the numbers of events in the stream, the first included.
 	From, To int64
+	// First and Last are times in nanoseconds: no event of the part is before First or behind Last.
+	First, Last int64
 }
 
 // NoCallGroup is the group of addresses that are in none.

@@ -209,7 +209,7 @@ func (c *core) checkSegments(rows int64) error {
 		before = *s
 	}
 	for i := range c.leftOpen.len() {
-		if int(*c.leftOpen.at(i)) >= c.nodes.len() {
+		if int64(*c.leftOpen.at(i)) >= int64(c.nodes.len()) {
 			return bad("call left open", i)
 		}
 	}

@@ -2,14 +2,17 @@ package profile
 
 import (
 	"context"
+	"math"
 	"math/bits"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/calls/internal/sizes"
 	"logparser/calls/query"
 	"logparser/parser"
 )
@@ -23,7 +26,10 @@ type callPass struct {
 	src    *index.Index
 	source parser.CallSource
 	// test is nil where all calls count.
-	test   *query.CallTest
+	test *query.CallTest
+	// parts are those of the source that have to be read, see window; no call counts that is entered later than latest.
+	parts  []passPart
+	latest int64
 	groups groups
 	// callers: workers get the callers of each call that passes, too.
 	callers bool
@@ -36,6 +42,34 @@ type callPass struct {
 	// round, if not nil, returns the end of the round of parts that begins with one. Between two rounds between is called.
 	round   func(begin, parts int) (end int)
 	between func()
+}
+
+// A passPart is a part that is read. It is first or last if the parts of its stream before or behind it are not.
+type passPart struct {
+	parser.CallPart
+	first, last bool
+}
+
+// window returns which parts of a stream have to be read where no calls count but those that are entered from first to last. Parts in which
+// none is entered are left out, and of those behind these all but so many that a call which is open at their end was so at that of a
+// block, too, and has a node.
+func window(parts []parser.CallPart, first, last int64) (list []passPart) {
+	from := 0
+	for from < len(parts) && parts[from].Last < first {
+		from++
+	}
+	to := from
+	for to < len(parts) && parts[to].First <= last {
+		to++
+	}
+	if to > from {
+		for end := parts[to-1].To; to < len(parts) && parts[to-1].To < end+sizes.Block; to++ {
+		}
+	}
+	for i := from; i < to; i++ {
+		list = append(list, passPart{parts[i], i == from && from > 0, i == to-1 && to < len(parts)})
+	}
+	return list
 }
 
 // A callWorker sums up calls in one goroutine.
@@ -58,6 +92,8 @@ type callWorker interface {
 type partResult struct {
 	worker callWorker
 	slot   uint32
+	// before are the calls that are open when the part begins, if it is the first of its stream that is read.
+	before []parser.OpenFrame
 	ended  []endedFrame
 	open   []parser.OpenFrame
 	// outermost is, by depth, the time in the outermost calls that count and were made by the
@@ -88,24 +124,44 @@ func newCallPass(src *index.Index, where query.Predicate, g groups, progress par
 		return nil
 	}
 	p.slots = src.OwnStacks()
+	limits := parser.NoCallLimits()
+	if p.test != nil {
+		limits = p.test.Limits()
+	}
+	p.latest = limits.Last
+	for parts := p.source.Parts(); len(parts) > 0; {
+		n := 1
+		for n < len(parts) && parts[n].Stream == parts[0].Stream {
+			n++
+		}
+		p.parts = append(p.parts, window(parts[:n], limits.First, limits.Last)...)
+		parts = parts[n:]
+	}
 	return p
+}
+
+// events returns how many events a pass reads.
+func (p *callPass) events() (n int64) {
+	for i := range p.parts {
+		n += p.parts[i].To - p.parts[i].From
+	}
+	return n
 }
 
 // rowCost is how many times as long it takes to read a row in its order as in a pass over calls.
 // A variable for tests.
 var rowCost = int64(5)
 
-// narrowed returns the predicate to sum up by, nil where all enters pass by what is known of addresses and blocks. Few
-// says that so few may pass that to read these takes less than a pass over all calls.
-func narrowed(src *index.Index, where query.Predicate) (p query.Predicate, few bool) {
+// narrowed returns the predicate to sum up by, nil where all enters pass by what is known of addresses and blocks, and how many rows may pass.
+func narrowed(src *index.Index, where query.Predicate) (p query.Predicate, most int64) {
 	if where == nil {
-		return nil, false
+		return nil, src.Len()
 	}
 	most, least := query.Candidates(src, where)
 	if least == src.Len() || hasAll(src, where) {
-		return nil, false
+		return nil, src.Len()
 	}
-	return where, most*rowCost < src.Len()
+	return where, most
 }
 
 // hasAll reports whether enters of all addresses pass.
@@ -120,7 +176,7 @@ func hasAll(src *index.Index, where query.Predicate) bool {
 // run goes over the calls. It is not ok, without an error, where there is something among them
 // that a pass over calls does not know; then nothing that the workers have means anything.
 func (p *callPass) run(ctx context.Context) (ok bool, err error) {
-	parts := p.source.Parts()
+	parts, events := p.parts, max(p.events(), 1)
 	p.results = make([]partResult, len(parts))
 	order := spread(len(parts))
 	if p.round == nil {
@@ -130,15 +186,15 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 	var refused atomic.Bool
 	var mu sync.Mutex
 	var told time.Time
-	tell := func(events int64) {
-		n := done.Add(events)
+	tell := func(more int64) {
+		n := done.Add(more)
 		if p.progress == nil || !mu.TryLock() {
 			return
 		}
 		defer mu.Unlock()
 		if time.Since(told) >= tellEvery {
 			told = time.Now()
-			p.progress(min(n, p.src.Len()), p.src.Len())
+			p.progress(int64(float64(n)/float64(events)*float64(p.src.Len())), p.src.Len())
 		}
 	}
 	var readers []*partReader
@@ -189,8 +245,8 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 		for to < len(parts) && parts[to].Stream == parts[from].Stream {
 			to++
 		}
-		if !p.leaves(&parts[from]) {
-			p.join(p.results[from:to])
+		if !p.leaves(&parts[from]) && !p.join(p.results[from:to], parts[to-1].last) {
+			return false, nil
 		}
 		from = to
 	}
@@ -214,7 +270,7 @@ func spread(n int) []int {
 }
 
 // leaves reports whether a part can be left out, because no call of its thread passes.
-func (p *callPass) leaves(part *parser.CallPart) bool {
+func (p *callPass) leaves(part *passPart) bool {
 	slot, ok := p.slots[part.Thread]
 	return ok && p.test != nil && !p.test.May(slot)
 }
@@ -274,13 +330,13 @@ type partReader struct {
 }
 
 // read sums up a part. It is not ok where there is something that it does not know.
-func (t *partReader) read(ctx context.Context, part *parser.CallPart, result *partResult) (ok bool) {
+func (t *partReader) read(ctx context.Context, part *passPart, result *partResult) (ok bool) {
 	slot, ok := t.p.slots[part.Thread]
 	folding := t.p.fold && t.fold != nil
 	if folding {
 		t.r.Fold(t.fold)
 	}
-	if !ok || !t.r.Begin(part) {
+	if !ok || !t.r.Begin(&part.CallPart) {
 		return false
 	}
 	for i := range t.pass {
@@ -289,6 +345,9 @@ func (t *partReader) read(ctx context.Context, part *parser.CallPart, result *pa
 	open, _ := t.r.Open()
 	t.w.begin(slot, open)
 	*result = partResult{worker: t.w, slot: slot}
+	if part.first {
+		result.before = slices.Clone(open)
+	}
 	base, kept := len(open), len(open)
 	of := query.CallsOf{Owner: slot, Open: calls.NoLeave}
 	for ctx.Err() == nil {
@@ -335,9 +394,17 @@ type joinedFrame struct {
 	inner int64
 }
 
-// join completes the calls that parts of a stream share.
-func (p *callPass) join(parts []partResult) {
+// long is when calls are taken to be entered that were open before the first part that is read: they do not count.
+const long = math.MinInt64
+
+// join completes the calls that parts of a stream share. With cut the stream has more parts that are not read. It is not ok if a call
+// that is open then has no node.
+func (p *callPass) join(parts []partResult, cut bool) (ok bool) {
 	var stack []joinedFrame
+	for _, f := range parts[0].before {
+		f.Enter = long
+		stack = append(stack, joinedFrame{OpenFrame: f})
+	}
 	outermost := int64(0)
 	slot := parts[0].slot
 	// complete completes the top call.
@@ -415,12 +482,39 @@ func (p *callPass) join(parts []partResult) {
 		open := p.openCalls()
 		for len(stack) > 0 {
 			top := len(stack) - 1
-			complete(last, true, calls.NoDuration, open[openKey{slot, int32(top), stack[top].Enter}])
+			f, duration := &stack[top], int64(calls.NoDuration)
+			how := open[openKey{slot, int32(top), f.Enter}]
+			if cut && how == nil && f.Enter != long && f.Enter <= p.latest {
+				n, ok := p.node(slot, int32(top), f)
+				if !ok {
+					return false
+				}
+				if n.Leave >= 0 {
+					f.Children, duration = n.Children, calls.Elapsed(n.EnterTime, n.LeaveTime)
+				}
+			}
+			complete(last, true, duration, how)
 		}
 	}
 	if t, ok := last.worker.(*treeCalls); ok {
 		t.outermost[slot] += outermost
 	}
+	return true
+}
+
+// node returns the node of an open call. It is not ok if there is none.
+func (p *callPass) node(slot uint32, depth int32, f *joinedFrame) (n index.Node, ok bool) {
+	// Nodes are in the order of their enters, and so are times in a log whose calls can be read from it.
+	nodes := p.src.Nodes()
+	for i := sort.Search(nodes, func(i int) bool { return p.src.Node(uint32(i)).EnterTime >= f.Enter }); i < nodes; i++ {
+		if n = p.src.Node(uint32(i)); n.EnterTime != f.Enter {
+			break
+		}
+		if n.Thread == slot && n.Depth == depth && n.Address == f.ID {
+			return n, true
+		}
+	}
+	return n, false
 }
 
 // An openKey tells the calls that no leave has closed from each other.

@@ -35,22 +35,39 @@ func eachTrace(t *testing.T, count int, f func(t *testing.T, r *rand.Rand, src *
 		if p.Enters > 50 {
 			p.Events = min(p.Events, 500)
 		}
-		var m tracetest.Memory
-		w := tracetest.NewWriter(&m)
-		p.Write(r, w)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		log, err := trace.New(t.Context(), &m, m.Size(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, x := logtest.Indexed(t, log, log.Info().Runs, r.IntN(2) == 0)
+		src, x := indexedTrace(t, r, p)
 		f(t, r, src, x)
 		if t.Failed() {
 			t.Fatalf("seed %d, %+v", seed, p)
 		}
 	}
+}
+
+// indexedTrace makes a random trace, with what the oracle says of it, and with its index.
+func indexedTrace(t *testing.T, r *rand.Rand, p tracetest.Program) (*oracle.Log, *index.Index) {
+	t.Helper()
+	var m tracetest.Memory
+	w := tracetest.NewWriter(&m)
+	p.Write(r, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := trace.New(t.Context(), &m, m.Size(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return logtest.Indexed(t, log, log.Info().Runs, r.IntN(2) == 0)
+}
+
+// rangeOf passes the rows of a log from first to last, or those of their times.
+func rangeOf(r *rand.Rand, src *oracle.Log, first, last int64) logtest.Expected {
+	if r.IntN(2) == 0 {
+		return logtest.Expected{Predicate: query.InRows(first, last), Pass: func(row int64) bool { return row >= first && row <= last }}
+	}
+	from, to := src.Rows[first].Time, src.Rows[last].Time
+	return logtest.Expected{Predicate: query.InTime(from, to), Pass: func(row int64) bool {
+		return src.Rows[row].Time >= from && src.Rows[row].Time <= to
+	}}
 }
 
 // TestCallPass holds what is made by passes over calls against the oracle.
@@ -83,7 +100,7 @@ func TestCallPass(t *testing.T) {
 			}
 			checkStatistics(t, list, plainStatistics(src, p, group, stats.PerThread))
 			checkTree(t, src, tested, p, group, tree)
-			if _, ok, _ := callStatistics(t.Context(), tested, newGroups(tested, of), &stats); ok {
+			if _, ok, _ := callStatistics(t.Context(), tested, newGroups(tested, of), &stats, tested.Len()); ok {
 				passes++
 			}
 			if t.Failed() {

@@ -10,13 +10,13 @@ import (
 	"logparser/parser"
 )
 
-// callStatistics is Statistics by a pass over calls. It is not ok where that would not do.
-func callStatistics(ctx context.Context, src *index.Index, g groups, o *StatisticsOptions) (list []Stat, ok bool, err error) {
+// callStatistics is Statistics by a pass over calls. It is not ok where that would not do, or to read so many rows as may pass at most takes less.
+func callStatistics(ctx context.Context, src *index.Index, g groups, o *StatisticsOptions, most int64) (list []Stat, ok bool, err error) {
 	if o.Correct != nil || o.PerThread && uint64(src.Slots())*uint64(src.AddressTable().Len()) > maxDense {
 		return nil, false, nil
 	}
 	p := newCallPass(src, o.Where, g, o.Progress)
-	if p == nil {
+	if p == nil || most*rowCost < p.events() {
 		return nil, false, nil
 	}
 	tables := make([]*callTable, query.Workers())

@@ -11,13 +11,13 @@ import (
 )
 
 // callTree builds the trees of CallTree by a pass over calls, and the time in outermost calls
-// by slot. It is not ok where that would not do.
-func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, limit int) (made *forest, outermost map[uint32]int64, ok bool, err error) {
+// by slot. It is not ok where that would not do, or to read so many rows as may pass at most takes less.
+func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, limit int, most int64) (made *forest, outermost map[uint32]int64, ok bool, err error) {
 	if o.Correct != nil {
 		return nil, nil, false, nil
 	}
 	p := newCallPass(src, o.Where, g, o.Progress)
-	if p == nil {
+	if p == nil || most*rowCost < p.events() {
 		return nil, nil, false, nil
 	}
 	p.callers = true

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"logparser/calls/index"
@@ -18,11 +19,11 @@ import (
 // A readLog counts how often it is read.
 type readLog struct {
 	*testlog.Memory
-	reads int
+	reads atomic.Int64
 }
 
 func (l *readLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
-	l.reads++
+	l.reads.Add(1)
 	return l.Memory.ReadEvents(dst, from)
 }
 
@@ -48,12 +49,12 @@ func TestKeptTree(t *testing.T) {
 			return x
 		}
 		tree := func(x *index.Index, o TreeOptions) (*Tree, bool) {
-			before := log.reads
+			before := log.reads.Load()
 			made, err := CallTree(t.Context(), x, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return made, log.reads > before
+			return made, log.reads.Load() > before
 		}
 		x := keep()
 		of, group := randomGroups(r, src)

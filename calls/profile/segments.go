@@ -26,20 +26,21 @@ func segmentStatistics(ctx context.Context, src *index.Index, g groups, o *Stati
 	if len(whole) == 0 {
 		return nil, false, nil
 	}
-	outside, cost := most, func(rows int64) int64 { return min(rows*rowCost, src.Len()) }
+	outside := most
 	for _, s := range whole {
 		outside -= s.End - s.First
 	}
-	if cost(outside)*segmentGain > cost(most)*(segmentGain-1) {
+	if outside*segmentGain > most*(segmentGain-1) {
 		return nil, false, nil
 	}
 	list, ok = sumTotals(src.Totals(), g, has)
 	if !ok || !addSegments(list, src, g, has, whole) {
 		return nil, false, nil
 	}
-	if outside > 0 {
+	// One range after the other: a pass over the calls of one leaves out all others.
+	for _, rows := range between(whole, src.Len()) {
 		left := *o
-		left.Where = query.And(o.Where, query.Not(inSegments(whole)))
+		left.Where = query.And(o.Where, query.InRows(rows.First, rows.End-1))
 		more, err := Statistics(ctx, src, left)
 		if err != nil {
 			return nil, false, err
@@ -49,7 +50,7 @@ func segmentStatistics(ctx context.Context, src *index.Index, g groups, o *Stati
 	return slices.DeleteFunc(list, func(s Stat) bool { return s.Calls == 0 }), true, nil
 }
 
-// segmentGain: segments are not asked where that saves less than 1/segmentGain of the time.
+// segmentGain: segments are not asked where they have less than 1/segmentGain of the rows that may pass.
 const segmentGain = 4
 
 // wholeSegments returns the segments of which all rows pass, and how many rows of the log may.
@@ -99,16 +100,16 @@ func addSegments(list []Stat, src *index.Index, g groups, has func(address uint3
 	return true
 }
 
-// inSegments passes the rows of segments.
-func inSegments(segments []index.Segment) query.Predicate {
-	var list []query.Predicate
-	for i := 0; i < len(segments); {
-		first := segments[i].First
-		for i++; i < len(segments) && segments[i].First == segments[i-1].End; i++ {
+// between returns the rows between segments, and before the first and behind the last.
+func between(segments []index.Segment, rows int64) (list []query.RowRange) {
+	end := int64(0)
+	for _, s := range append(slices.Clone(segments), index.Segment{First: rows}) {
+		if s.First > end {
+			list = append(list, query.RowRange{First: end, End: s.First})
 		}
-		list = append(list, query.InRows(first, segments[i-1].End-1))
+		end = s.End
 	}
-	return query.Or(list...)
+	return list
 }
 
 // mergeStats adds statistics by rising group to others.

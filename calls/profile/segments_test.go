@@ -22,20 +22,13 @@ func TestSegmentStatistics(t *testing.T) {
 		if r.IntN(3) > 0 { // one address in each, for which alone totals suffice
 			of, group = nil, func(address uint32) uint32 { return address }
 		}
-		rows := src.Len()
-		first := r.Int64N(rows/4 + 1)
-		last := rows - 1 - r.Int64N(rows/4+1)
-		p := logtest.Expected{Predicate: query.InRows(first, last), Pass: func(row int64) bool { return row >= first && row <= last }}
+		n := src.Len()
+		first, last := r.Int64N(n/4+1), n-1-r.Int64N(n/4+1)
+		p := rangeOf(r, src, first, last)
 		if r.IntN(2) == 0 {
-			from, to := src.Rows[first].Time, src.Rows[last].Time
-			p = logtest.Expected{Predicate: query.InTime(from, to), Pass: func(row int64) bool {
-				return src.Rows[row].Time >= from && src.Rows[row].Time <= to
-			}}
-		}
-		if r.IntN(2) == 0 {
-			range_, set := p, logtest.RandomSet(r, len(src.Addresses))
-			p = logtest.Expected{Predicate: query.And(range_, query.InAddresses(set)), Pass: func(row int64) bool {
-				return range_.Pass(row) && src.Rows[row].Kind != parser.Damaged && set.Has(src.Rows[row].Number)
+			rows, set := p, logtest.RandomSet(r, len(src.Addresses))
+			p = logtest.Expected{Predicate: query.And(rows.Predicate, query.InAddresses(set)), Pass: func(row int64) bool {
+				return rows.Pass(row) && src.Rows[row].Kind != parser.Damaged && set.Has(src.Rows[row].Number)
 			}}
 		}
 		o := StatisticsOptions{Groups: of, Where: p}

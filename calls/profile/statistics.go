@@ -71,8 +71,8 @@ func (s *Stat) Quantile(q float64) int64 { return s.Histogram.Quantile(q, s.Min,
 func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]Stat, error) {
 	src = src.Steady()
 	g := newGroups(src, o.Groups)
-	var few bool
-	o.Where, few = narrowed(src, o.Where)
+	var most int64
+	o.Where, most = narrowed(src, o.Where)
 	if has, ok := enterAddresses(o.Where); ok && !o.PerThread && o.Correct == nil {
 		if totals := src.Totals(); totals != nil {
 			if list, ok := sumTotals(totals, g, has); ok {
@@ -84,9 +84,7 @@ func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]S
 	if list, ok, err := segmentStatistics(ctx, src, g, &o); ok || err != nil {
 		return list, err
 	}
-	if few {
-		// Few rows are sooner read than all calls.
-	} else if list, ok, err := callStatistics(ctx, src, g, &o); ok || err != nil {
+	if list, ok, err := callStatistics(ctx, src, g, &o, most); ok || err != nil {
 		return list, err
 	}
 	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Owners|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)

@@ -94,24 +94,24 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 	if limit <= 0 {
 		limit = DefaultTreeNodes
 	}
-	var few bool
-	o.Where, few = narrowed(src, o.Where)
+	var most int64
+	o.Where, most = narrowed(src, o.Where)
 	note := newTreeNote(src, &o, limit)
 	if t := note.tree(); t != nil {
 		return t, nil
 	}
-	if few {
-		// Few rows are sooner read than all calls.
-	} else if forest, outermost, ok, err := callTree(ctx, src, g, &o, limit); err != nil {
+	forest, outermost, ok, err := callTree(ctx, src, g, &o, limit, most)
+	if err != nil {
 		return nil, err
-	} else if ok {
+	}
+	if ok {
 		t := finishTree(forest.sum(), &forest.pruner, outermost, &o, limit)
 		note.keep(t)
 		return t, nil
 	}
 	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)
 	open := src.OpenCalls(o.Correct)
-	forest := newForest(limit)
+	forest = newForest(limit)
 	growers := make([]*treeGrower, query.Workers())
 	var times []*outermostTime
 	var own []*ownTimes[int32]
@@ -125,7 +125,7 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 			own = append(own, t.own)
 		}
 	}
-	err := s.RunRounds(ctx, forest.round, func(w *query.Worker, first, end int) error {
+	err = s.RunRounds(ctx, forest.round, func(w *query.Worker, first, end int) error {
 		t := growers[w.ID]
 		if t.own != nil {
 			defer t.end()

@@ -59,9 +59,15 @@ func (l *Log) Calls(records int64) parser.CallSource {
 	}
 	length := sampleEvery * min(max(v.index.total/sampleEvery/leastParts, 1), mostPartSamples)
 	for i, s := range c.streams {
-		thread := s.strands.of(strand{uint32(s.thread), 0})
-		for from := int64(0); from < s.count; from += length {
-			c.parts = append(c.parts, parser.CallPart{Stream: i, Thread: thread, From: from, To: min(from+length, s.count)})
+		part := parser.CallPart{Stream: i, Thread: s.strands.of(strand{uint32(s.thread), 0}), Last: v.clock.at(s.first)}
+		for part.To < s.count {
+			part.From, part.To = part.To, min(part.To+length, s.count)
+			last := s.last
+			if part.To < s.count {
+				last = s.samples[part.To/sampleEvery].time
+			}
+			part.First, part.Last = part.Last, v.clock.at(last)
+			c.parts = append(c.parts, part)
 		}
 	}
 	return c
