@@ -33,14 +33,22 @@ func segmentStatistics(ctx context.Context, src *index.Index, g groups, o *Stati
 	if outside*segmentGain > most*(segmentGain-1) {
 		return nil, false, nil
 	}
-	list, ok = sumTotals(src.Totals(), g, has)
+	totals := src.Totals()
+	if totals == nil {
+		return nil, false, nil // there are too many
+	}
+	list, ok = sumTotals(totals, g, has)
 	if !ok || !addSegments(list, src, g, has, whole) {
 		return nil, false, nil
 	}
 	// One range after the other: a pass over the calls of one leaves out all others.
-	for _, rows := range between(whole, src.Len()) {
+	ranges := between(whole, src.Len())
+	for i, rows := range ranges {
 		left := *o
 		left.Where = query.And(o.Where, query.InRows(rows.First, rows.End-1))
+		if o.Progress != nil {
+			left.Progress = func(done, total int64) { o.Progress((int64(i)*total+done)/int64(len(ranges)), total) }
+		}
 		more, err := Statistics(ctx, src, left)
 		if err != nil {
 			return nil, false, err
