@@ -20,7 +20,8 @@
 //
 // Besides, blocks, and groups of 4, 16, 64... blocks, have a [Summary] and
 // their longest calls, a node has a level, which says how many blocks it
-// stretches over, and an address has totals with a histogram.
+// stretches over, and an address has totals with a histogram, in the log and in each
+// segment of it (see segments.go).
 //
 // # How it is built
 //
@@ -47,6 +48,8 @@
 //     differsBlock).
 //  6. A reader has one state of the index in a steady one, though it be built again
 //     meanwhile (TestBuiltAgainUnderQueries in calls).
-//  7. A log or a file that is not what it was gives an error or answers, never a panic
+//  7. A segment's totals are those of the calls that are entered in it, and those that are left open at its
+//     end are all that its totals lack (TestRandom: differsSegment).
+//  8. A log or a file that is not what it was gives an error or answers, never a panic
 //     or an endless loop (TestChangedLog in calls, FuzzFile, FuzzGrown).
 package index

@@ -2,9 +2,10 @@
 // ([CallTree]), with or without a predicate, and with durations from which the
 // recorder's cost was taken ([Correct]).
 //
-// Its input is an [index.Index], which knows the totals of each address; they are used
-// where they suffice. Otherwise, where the log can give them and the predicate asks for no
-// more, calls are gone over thread by thread, in parts of their streams (callpass.go). Else the
+// Its input is an [index.Index], which knows the totals of each address, in the log and in
+// segments of it; they are used where they suffice (segments.go). Otherwise, where the log can give them and the predicate asks for no
+// more, calls are gone over thread by thread, in parts of their streams, of which those are left out that
+// no call is entered in at a time asked for (callpass.go). Else the
 // rows are, in parallel ([query.Scan]), in
 // stretches of blocks whose stacks are taken from the nodes of the index. What a part or a stretch
 // cannot know by itself, because it depends on calls that were open before, is joined
@@ -13,8 +14,8 @@
 // It holds that
 //
 //  1. the sums are those of the calls whose enters pass, each with its whole duration,
-//     whatever the number of goroutines, and whether rows or calls are gone over
-//     (TestStatistics, TestCallTree, TestCallPass),
+//     whatever the number of goroutines, and whether rows or calls are gone over, all of these or
+//     some, or segments are asked (TestStatistics, TestCallTree, TestCallPass, TestRanges, TestSegmentStatistics),
 //  2. time in a call made while another of its group is open counts once in
 //     NonRecursive, and in the total of the tree's root and threads (TestCallTree),
 //  3. corrected self times are those of the corrected durations, for calls that lie in
