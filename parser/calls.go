@@ -104,7 +104,8 @@ type CallLimits struct {
 	// First and Last are the times, in nanoseconds, between which calls are entered, both in the range.
 	First, Last int64
 	// Shortest is the least duration in nanoseconds, ShortestSelf what is not spent in calls that they make at least, Deepest the greatest
-	// depth. With Marks the calls have one of these.
+	// depth. With Marks the calls have one of these; then, without Callers, it is not known of others what they spend in calls that they make:
+	// neither their Self nor their Children mean anything.
 	Shortest, ShortestSelf int64
 	Deepest                int32
 	Marks                  uint8

@@ -81,6 +81,11 @@ func (w *wanted) shortest() (ns, ofSelf int64) {
 	return w.Shortest, 0
 }
 
+// asksMarks reports whether all calls are wanted that have a mark that is asked for.
+func (w *wanted) asksMarks() bool {
+	return w.Marks != 0 && !w.Callers && !w.Counted && w.Shortest <= 0 && w.ShortestSelf <= 0 && w.Deepest == parser.NoCallLimits().Deepest
+}
+
 // given notes that a call was returned. frames is the length of the stack at that time.
 func (w *wanted) given(frames int) {
 	if w.Callers {
@@ -118,7 +123,13 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	if r.folding() {
 		return r.foldShorts(&s, calls)
 	}
-	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted {
+	deep := len(r.frames) >= deepestWanted
+	marked := r.frames[len(r.frames)-1].Marks&w.Marks != 0
+	if w.Marks != 0 && !marked && !w.Callers && !deep {
+		r.passUnmarked(&s)
+		return r.fewAddressed(&s, calls)
+	}
+	if !w.limited || w.all > 0 || deep || marked && w.asksMarks() {
 		n, stopped = r.giveShorts(&s, calls, math.MaxInt)
 		w.all -= r.d.ordinal - before
 		return n, stopped
@@ -382,6 +393,12 @@ func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopp
 	before, lowest := top, top
 	b, last, limit, rate, zero, up := s.b, s.last, s.limit, s.rate, s.zero, s.up&63
 	shortest, deepest, callers := w.Shortest, int64(w.Deepest)+2, int64(w.callers)+2
+	// Behind the outermost call with a mark passUnmarked may go on.
+	marked := 0
+	if marks != 0 && !w.Callers {
+		for marked = 1; marked <= top && frames[marked].Marks&marks == 0; marked++ {
+		}
+	}
 	p, time := d.p, d.time-s.units
 	for p < last && n < len(calls) {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
@@ -421,6 +438,9 @@ func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopp
 		}
 		top += 1 - 2*int(leave)
 		lowest = min(lowest, top)
+		if top < marked {
+			last = 0
+		}
 	}
 	stopped = p < last && n < len(calls)
 	d.countShorts(p, top-before)
@@ -435,6 +455,47 @@ func (r *callReader) fewAddressed(s *stretch, calls []parser.Call) (n int, stopp
 	}
 	r.settle(frames[:top+1], lowest)
 	return n, stopped
+}
+
+// passUnmarked does what fewAddressed does, up to the first enter of a call with a mark that is asked for, where no such call is open: it gives none.
+// Of calls without a mark nobody asks what time they spent in others.
+func (r *callReader) passUnmarked(s *stretch) {
+	d := r.d
+	r.frames = slices.Grow(r.frames, mostShorts+1)
+	frames := r.frames[:cap(r.frames)]
+	top, base := len(r.frames)-1, r.base
+	before, lowest := top, top
+	b, last, limit, marks := s.b, s.last, s.limit, r.wanted.Marks
+	p, time := d.p, d.time-s.units
+	for p < last {
+		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
+		leave := v & 1
+		enters := leave - 1
+		entry := &r.cache[uint32(v)*0x9e3779b1>>(32-callCacheBits)&uint32(enters)]
+		t := time + wire.EnterDelta(v)&enters + wire.LeaveDelta(v)&^enters
+		if (entry.record^uint32(v))&uint32(enters) != 0 && !r.remember(entry, v) || entry.marks&marks&uint8(enters) != 0 || top-int(leave) < base || t >= limit {
+			break
+		}
+		time = t
+		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
+		g := &frames[top+1]
+		g.Enter, g.Number = int64(t), entry.number
+		top += 1 - 2*int(leave)
+		lowest = min(lowest, top)
+	}
+	d.countShorts(p, top-before)
+	d.time = time + s.units
+	for i := before; i > lowest; i-- {
+		r.open[r.frames[i].Group+1]--
+	}
+	for i := lowest + 1; i <= top; i++ {
+		f := &frames[i]
+		a := &r.addresses[f.Number]
+		o := &r.open[a.Group+1]
+		*f = parser.OpenFrame{Enter: s.at(uint64(f.Enter)), ID: a.ID, Group: a.Group, Number: f.Number, Marks: frames[i-1].Marks | a.Marks, Recursive: *o > 0 && a.Group != parser.NoCallGroup}
+		*o++
+	}
+	r.settle(frames[:top+1], lowest)
 }
 
 // inGroup reports whether an open call belongs to a group.
