@@ -482,16 +482,9 @@ func (p *callPass) join(parts []partResult, cut bool) (ok bool) {
 		open := p.openCalls()
 		for len(stack) > 0 {
 			top := len(stack) - 1
-			f, duration := &stack[top], int64(calls.NoDuration)
-			how := open[openKey{slot, int32(top), f.Enter}]
-			if cut && how == nil && f.Enter != long && f.Enter <= p.latest {
-				n, ok := p.node(slot, int32(top), f)
-				if !ok {
-					return false
-				}
-				if n.Leave >= 0 {
-					f.Children, duration = n.Children, calls.Elapsed(n.EnterTime, n.LeaveTime)
-				}
+			duration, how, ok := p.ending(openKey{slot, int32(top), stack[top].Enter}, &stack[top], open, cut)
+			if !ok {
+				return false
 			}
 			complete(last, true, duration, how)
 		}
@@ -500,6 +493,20 @@ func (p *callPass) join(parts []partResult, cut bool) (ok bool) {
 		t.outermost[slot] += outermost
 	}
 	return true
+}
+
+// ending says how a call ended that was open when the last part did that is read. It is not ok if that is not known.
+func (p *callPass) ending(key openKey, f *joinedFrame, open map[openKey]*index.OpenCall, cut bool) (duration int64, how *index.OpenCall, ok bool) {
+	how = open[key]
+	if !cut || how != nil || f.Enter == long || f.Enter > p.latest {
+		return calls.NoDuration, how, true
+	}
+	n, ok := p.node(key.slot, key.depth, f)
+	if !ok || n.Leave < 0 {
+		return calls.NoDuration, nil, ok
+	}
+	f.Children = n.Children
+	return calls.Elapsed(n.EnterTime, n.LeaveTime), nil, true
 }
 
 // node returns the node of an open call. It is not ok if there is none.
