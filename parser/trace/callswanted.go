@@ -126,7 +126,9 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	deep := len(r.frames) >= deepestWanted
 	marked := r.frames[len(r.frames)-1].Marks&w.Marks != 0
 	if w.Marks != 0 && !marked && !w.Callers && !deep {
-		r.passUnmarked(&s)
+		if r.passUnmarked(&s); r.d.p >= s.last {
+			return 0, false
+		}
 		return r.fewAddressed(&s, calls)
 	}
 	if !w.limited || w.all > 0 || deep || marked && w.asksMarks() {
