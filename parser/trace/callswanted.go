@@ -38,6 +38,8 @@ type wanted struct {
 	// outsideOf are skipped; outsideGood is the number of stretches since one of them was too long.
 	mostSkimmed            int64
 	outsideOf, outsideGood int
+	// passes is how often events were passed over up to a call with a mark, and passed how many these were.
+	passes, passed int
 	// longs says that a sample has shown that many calls have at least the shortest wanted duration.
 	longs bool
 }
@@ -125,8 +127,10 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	}
 	deep := len(r.frames) >= deepestWanted
 	marked := r.frames[len(r.frames)-1].Marks&w.Marks != 0
-	if w.Marks != 0 && !marked && !w.Callers && !deep {
-		if r.passUnmarked(&s); r.d.p >= s.last {
+	if w.Marks != 0 && !marked && !w.Callers && !deep && w.all <= 0 {
+		r.passUnmarked(&s)
+		w.passedOver(int(r.d.ordinal - before))
+		if r.d.p >= s.last {
 			return 0, false
 		}
 		return r.fewAddressed(&s, calls)
@@ -154,6 +158,25 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		w.seen, w.found = 0, 0
 	}
 	return n, stopped
+}
+
+const (
+	// To pass over events up to the next call with a mark takes as long as to read some passWorth events. If fewer are passed over, calls are
+	// read one by one for some time.
+	passWorth = 64
+	// passSample is how often events are passed over until that is decided.
+	passSample = 64
+)
+
+// passedOver notes how many events passUnmarked has passed over.
+func (w *wanted) passedOver(events int) {
+	w.passed += events
+	if w.passes++; w.passes == passSample {
+		if w.passed < passWorth*passSample {
+			w.all = int64(wantedPause * wantedSample)
+		}
+		w.passes, w.passed = 0, 0
+	}
 }
 
 // stepOutside is how many units a stretch before the first wanted time may be long, where it would otherwise reach into the wanted
