@@ -338,15 +338,17 @@ func TestTreeIsPrunedEarly(t *testing.T) {
 	limit := spareNodes * nodes
 	for _, c := range []struct {
 		name   string
-		paths  int // with calls
-		calls  int64
+		paths  int   // that have calls
+		calls  int64 // of each
+		often  int64 // of another
 		parts  int
 		pruned bool
 	}{
-		{"each path has one call", limit / 4, 1, 64, true},
-		{"each path has three calls", limit / 4, 3, 64, false},
-		{"too few paths", limit/estimateFrom - 2, 1, 64, false},
-		{"much of the log", limit / 4, 1, 8, false},
+		{"each path has one call", limit / 4, 1, estimateCalls, 64, true},
+		{"each path has three calls", limit / 4, 3, estimateCalls, 64, false},
+		{"too few paths", limit/estimateFrom - 3, 1, estimateCalls, 64, false},
+		{"too few calls", limit / 4, 1, estimateCalls - int64(limit/4) - 1, 64, false},
+		{"much of the log", limit / 4, 1, estimateCalls, 8, false},
 	} {
 		for _, workers := range []int{1, 2} {
 			f := newForest(nodes)
@@ -359,6 +361,8 @@ func TestTreeIsPrunedEarly(t *testing.T) {
 				b := f.trees[i%workers]
 				b.nodes[b.child(0, uint32(i), AllThreads)].Calls += c.calls
 			}
+			b := f.trees[0]
+			b.nodes[b.child(0, uint32(c.paths), AllThreads)].Calls += c.often
 			for i := range c.paths {
 				f.trees[(i+1)%workers].child(0, uint32(i), AllThreads) // without calls, as nodes of callers are
 			}

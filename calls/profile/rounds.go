@@ -40,6 +40,9 @@ const pruneAgain = 4
 // has too many would go.
 const estimateFrom = 8
 
+// estimateCalls is how many calls a tree has for that at least. Of few calls one is too great a share to close the node that has it.
+const estimateCalls = 4 * openShare
+
 // A forest is the trees that several workers grow.
 type forest struct {
 	trees []*treeBuilder
@@ -90,7 +93,7 @@ func (f *forest) endRound() (moved [][]int32) {
 		nodes += len(t.nodes) - t.others - common
 	}
 	again := f.prunedAt > 0 && f.done >= pruneAgain*f.prunedAt
-	early := !f.estimated && nodes > f.limit/estimateFrom && f.done*estimateFrom <= f.parts
+	early := !f.estimated && nodes > f.limit/estimateFrom && f.done*estimateFrom <= f.parts && f.calls() >= estimateCalls
 	if nodes <= f.limit && !again && !early {
 		return nil
 	}
@@ -139,6 +142,16 @@ func (f *forest) endRound() (moved [][]int32) {
 	}
 	wg.Wait()
 	return moved
+}
+
+// calls returns how many calls the trees have.
+func (f *forest) calls() (n int64) {
+	for _, t := range f.trees {
+		for i := range t.nodes {
+			n += t.nodes[i].Calls
+		}
+	}
+	return n
 }
 
 // leastPaths estimates how many nodes with calls a tree would have if the log went on forever as it is so far: at least so many, by how many nodes
