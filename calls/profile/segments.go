@@ -38,7 +38,7 @@ func segmentStatistics(ctx context.Context, src *index.Index, g groups, o *Stati
 		return nil, false, nil // there are too many
 	}
 	list, ok = sumTotals(totals, g, has)
-	if !ok || !addSegments(list, src, g, has, whole) {
+	if !ok || !addSegments(list, src, g, whole) {
 		return nil, false, nil
 	}
 	// One range after the other: a pass over the calls of one leaves out all others.
@@ -81,13 +81,13 @@ func wholeSegments(src *index.Index, where query.Predicate) (whole []index.Segme
 }
 
 // addSegments sets what sumTotals has made to the totals of segments. It returns false where these are not known.
-func addSegments(list []Stat, src *index.Index, g groups, has func(address uint32) bool, segments []index.Segment) bool {
+func addSegments(list []Stat, src *index.Index, g groups, segments []index.Segment) bool {
 	for i := range list {
 		list[i].Total = calls.Total{}
 	}
 	for _, s := range segments {
 		open, ok := src.SegmentTotals(s, func(address uint32, t *calls.Total) {
-			if to := statOf(list, g.at(address)); to != nil && has(address) {
+			if to := statOf(list, g.at(address)); to != nil {
 				to.Merge(t)
 			}
 		})
@@ -96,7 +96,7 @@ func addSegments(list []Stat, src *index.Index, g groups, has func(address uint3
 		}
 		for i := range open {
 			n := &open[i]
-			if to := statOf(list, g.at(n.Address)); to != nil && n.Leave >= 0 && has(n.Address) {
+			if to := statOf(list, g.at(n.Address)); to != nil && n.Leave >= 0 {
 				d := calls.Elapsed(n.EnterTime, n.LeaveTime)
 				to.AddTimed(d, calls.SelfTime(d, n.Children), recursive(src, n, &g))
 			}
