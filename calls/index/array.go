@@ -30,3 +30,19 @@ func (a *array[T]) add(m *memory) *T {
 	a.n++
 	return a.at(i)
 }
+
+// append appends elements.
+func (a *array[T]) append(m *memory, list []T) {
+	for _, v := range list {
+		*a.add(m) = v
+	}
+}
+
+// copy returns a copy of the elements from (inclusive) to to (exclusive).
+func (a *array[T]) copy(from, to int64) []T {
+	list := make([]T, 0, to-from)
+	for i := from; i < to; i++ {
+		list = append(list, *a.at(int(i)))
+	}
+	return list
+}

@@ -159,9 +159,7 @@ func (c *core) EndBlock(longest *pairing.Longest, exceptions []pairing.Exception
 		c.longs[level].at(block >> (2 * level)).Merge(longest)
 	}
 	c.text = appendExceptions(c.text[:0], exceptions)
-	for _, v := range c.text {
-		*c.texts.add(&c.memory) = v
-	}
+	c.texts.append(&c.memory, c.text)
 }
 
 // Nodes returns the number of nodes.

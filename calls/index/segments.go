@@ -29,12 +29,8 @@ func (c *core) keepSegment(s *segment) {
 	if len(c.text) > most {
 		return
 	}
-	for _, v := range c.text {
-		*c.segmentText.add(&c.memory) = v
-	}
-	for _, i := range c.pairs.LeftOpen(s.from) {
-		*c.leftOpen.add(&c.memory) = i
-	}
+	c.segmentText.append(&c.memory, c.text)
+	c.leftOpen.append(&c.memory, c.pairs.LeftOpen(s.from))
 	*c.segments.add(&c.memory) = keptSegment{s.from, s.to, int64(c.segmentText.len()), int64(c.leftOpen.len())}
 }
 
@@ -173,14 +169,7 @@ func (x *Index) SegmentTotals(s Segment, add func(address uint32, t *calls.Total
 		before = *c.segments.at(s.number - 1)
 	}
 	kept := *c.segments.at(s.number)
-	text := make([]byte, 0, kept.text-before.text)
-	for i := before.text; i < kept.text; i++ {
-		text = append(text, *c.segmentText.at(int(i)))
-	}
-	numbers := make([]uint32, 0, kept.open-before.open)
-	for i := before.open; i < kept.open; i++ {
-		numbers = append(numbers, *c.leftOpen.at(int(i)))
-	}
+	text, numbers := c.segmentText.copy(before.text, kept.text), c.leftOpen.copy(before.open, kept.open)
 	c.mu.RUnlock()
 	r := totalsReader{b: text}
 	for next, n := uint64(0), uint64(x.AddressTable().Len()); len(r.b) > 0; next++ {

@@ -27,9 +27,9 @@ type callPass struct {
 	source parser.CallSource
 	// test is nil where all calls count.
 	test *query.CallTest
-	// parts are those of the source that have to be read, see window; no call counts that is entered later than latest.
+	// parts are those of the source that have to be read, see window. All calls that count are within limits.
 	parts  []passPart
-	latest int64
+	limits parser.CallLimits
 	groups groups
 	// callers: workers get the callers of each call that passes, too.
 	callers bool
@@ -124,17 +124,16 @@ func newCallPass(src *index.Index, where query.Predicate, g groups, progress par
 		return nil
 	}
 	p.slots = src.OwnStacks()
-	limits := parser.NoCallLimits()
+	p.limits = parser.NoCallLimits()
 	if p.test != nil {
-		limits = p.test.Limits()
+		p.limits = p.test.Limits()
 	}
-	p.latest = limits.Last
 	for parts := p.source.Parts(); len(parts) > 0; {
 		n := 1
 		for n < len(parts) && parts[n].Stream == parts[0].Stream {
 			n++
 		}
-		p.parts = append(p.parts, window(parts[:n], limits.First, limits.Last)...)
+		p.parts = append(p.parts, window(parts[:n], p.limits.First, p.limits.Last)...)
 		parts = parts[n:]
 	}
 	return p
@@ -201,7 +200,7 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 	for _, w := range p.workers {
 		r := p.source.Reader(p.describe)
 		if p.test != nil {
-			limits := p.test.Limits()
+			limits := p.limits
 			limits.Callers = p.callers
 			r.Limit(limits)
 		}
@@ -498,7 +497,7 @@ func (p *callPass) join(parts []partResult, cut bool) (ok bool) {
 // ending says how a call ended that was open when the last part did that is read. It is not ok if that is not known.
 func (p *callPass) ending(key openKey, f *joinedFrame, open map[openKey]*index.OpenCall, cut bool) (duration int64, how *index.OpenCall, ok bool) {
 	how = open[key]
-	if !cut || how != nil || f.Enter == long || f.Enter > p.latest {
+	if !cut || how != nil || f.Enter == long || f.Enter > p.limits.Last {
 		return calls.NoDuration, how, true
 	}
 	n, ok := p.node(key.slot, key.depth, f)

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -67,17 +66,20 @@ func wholeSegments(src *index.Index, where query.Predicate) (whole []index.Segme
 	if len(segments) == 0 {
 		return nil, 0
 	}
-	ranges := []query.RowRange{{First: 0, End: src.Len()}}
+	var ranges []query.RowRange
 	for _, s := range segments {
 		ranges = append(ranges, query.RowRange{First: s.First, End: s.End})
 	}
-	counts := query.CandidatesIn(src, where, ranges)
+	counts := query.CandidatesIn(src, where, append(ranges, between(segments, src.Len())...))
 	for i, s := range segments {
-		if s.End <= src.Len() && counts[i+1].Least == s.End-s.First {
+		if s.End <= src.Len() && counts[i].Least == s.End-s.First {
 			whole = append(whole, s)
 		}
 	}
-	return whole, counts[0].Most
+	for _, n := range counts {
+		most += n.Most
+	}
+	return whole, most
 }
 
 // addSegments sets what sumTotals has made to the totals of segments. It returns false where these are not known.
@@ -124,7 +126,7 @@ func between(segments []index.Segment, rows int64) (list []query.RowRange) {
 func mergeStats(list, more []Stat) []Stat {
 	for i := range more {
 		s := &more[i]
-		k, ok := slices.BinarySearchFunc(list, s.Group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
+		k, ok := findGroup(list, s.Group)
 		if !ok {
 			list = slices.Insert(list, k, *s)
 			continue

@@ -218,11 +218,16 @@ func addRunning(list []Stat, src *index.Index, g *groups, pass func(row int64) b
 
 // statOf returns the Stat of a group in what sumTotals made, nil if there is none. Of a group there is no other address.
 func statOf(list []Stat, group uint32) *Stat {
-	i, ok := slices.BinarySearchFunc(list, group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
+	i, ok := findGroup(list, group)
 	if !ok {
 		return nil
 	}
 	return &list[i]
+}
+
+// findGroup returns where the Stat of a group is among some by rising group, or would be.
+func findGroup(list []Stat, group uint32) (i int, ok bool) {
+	return slices.BinarySearchFunc(list, group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
 }
 
 // openStacks follows the stacks of threads over blocks. From one block to the

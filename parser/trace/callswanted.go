@@ -513,12 +513,9 @@ func (r *callReader) passUnmarked(s *stretch) {
 	for i := before; i > lowest; i-- {
 		r.open[r.frames[i].Group+1]--
 	}
+	r.frames = frames[:lowest+1]
 	for i := lowest + 1; i <= top; i++ {
-		f := &frames[i]
-		a := &r.addresses[f.Number]
-		o := &r.open[a.Group+1]
-		*f = parser.OpenFrame{Enter: s.at(uint64(f.Enter)), ID: a.ID, Group: a.Group, Number: f.Number, Marks: frames[i-1].Marks | a.Marks, Recursive: *o > 0 && a.Group != parser.NoCallGroup}
-		*o++
+		r.enter(frames[i].Number, s.at(uint64(frames[i].Enter)))
 	}
 	r.settle(frames[:top+1], lowest)
 }
