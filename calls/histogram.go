@@ -45,13 +45,12 @@ func (h *Histogram) each(f func(o int, counts *[HistogramSteps]uint64)) {
 	}
 }
 
-// BucketOf returns the bucket of a duration, which is not negative.
-func BucketOf(d int64) (octave, step int) {
+// BucketOf returns the number of the bucket of a duration, which is not negative: HistogramSteps times its octave plus its step in it.
+func BucketOf(d int64) int {
 	// Where calls are short a processor could not predict in which of the first octaves a duration lies, so nothing here is a
 	// branch. The first two have steps of one nanosecond.
-	octave = bits.Len64(uint64(d)|(HistogramSteps-1)) - stepBits
-	shift := octave - (octave+63)>>6
-	return octave, int(uint64(d)>>(shift&63)) & (HistogramSteps - 1)
+	shift := bits.Len64(uint64(d)|(2*HistogramSteps-1)) - stepBits - 1
+	return shift<<stepBits + int(uint64(d)>>(shift&63))
 }
 
 // bucketStart returns the least duration of a bucket.
@@ -64,8 +63,8 @@ func bucketStart(octave, step int) int64 {
 
 // Add counts a duration, which is not negative.
 func (h *Histogram) Add(d int64) {
-	o, s := BucketOf(d)
-	h.Octave(o)[s]++
+	i := BucketOf(d)
+	h.Octave(i / HistogramSteps)[i%HistogramSteps]++
 }
 
 // Merge adds the counts of another.

@@ -43,7 +43,7 @@ type CallAddress struct {
 	Group uint32
 	// Marks are bits for Call.Marks.
 	Marks uint8
-	// Counts says which calls of it a CallFold counts, and are within CallLimits.Counted.
+	// Counts says which calls of it a CallFold counts.
 	Counts FoldCounts
 }
 
@@ -84,10 +84,11 @@ type OpenFrame struct {
 	// to it in the part.
 	Enter, Children int64
 	ID, Group       uint32
-	Marks           uint8
-	Recursive       bool
-	// for the reader that made it
-	Number uint32
+	// Number and New are for the reader that made it.
+	Number    uint32
+	Marks     uint8
+	Recursive bool
+	New       bool
 }
 
 // An EndedFrame is a call that was entered before a part of the log and ended in it.
@@ -103,17 +104,8 @@ type EndedFrame struct {
 type CallLimits struct {
 	// First and Last are the times, in nanoseconds, between which calls are entered, both in the range.
 	First, Last int64
-	// Shortest is the least duration in nanoseconds, ShortestSelf what is not spent in calls that they make at least, Deepest the greatest
-	// depth. With Marks the calls have one of these; then, without Callers, it is not known of others what they spend in calls that they make:
-	// neither their Self nor their Children mean anything.
-	Shortest, ShortestSelf int64
-	Deepest                int32
-	Marks                  uint8
-	// Counted: the calls are those of which CallAddress.Counts says so. Inside are those that have one of the marks of Inside.
-	Counted bool
-	Inside  uint8
-	// Callers: the callers of each call that is given are given, too.
-	Callers bool
+	// Deepest is their greatest depth.
+	Deepest int32
 }
 
 // NoCallLimits returns the limits within which all calls are.

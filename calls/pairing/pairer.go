@@ -470,8 +470,8 @@ func (p *pairer) fastPath(th *Thread, events []parser.Event, row uint32) int {
 				} else if c.pending != uint32(len(th.pending)) {
 					p.addBoundaryTime(th, f.stats, d)
 				}
-				if o, step := calls.BucketOf(d); o < nearOctaves && c.near != 0 {
-					p.histograms.near[c.near-1][o][step]++
+				if bucket := calls.BucketOf(d); bucket < nearBuckets && c.near != 0 {
+					p.histograms.near[c.near-1][bucket]++
 				} else {
 					p.histograms.count(c, d)
 				}

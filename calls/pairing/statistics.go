@@ -82,11 +82,12 @@ type histograms struct {
 }
 
 // nearCounts are the counts of the first octaves of an address, each of which is one cache line.
-type nearCounts [nearOctaves][calls.HistogramSteps]uint32
+type nearCounts [nearBuckets]uint32
 
 const (
 	// nearOctaves are those that the statistics of an address find at once: up to 64 us.
 	nearOctaves = 13
+	nearBuckets = nearOctaves * calls.HistogramSteps
 	// mostNear is how many addresses have such counts, so that those of many rare ones take little memory.
 	mostNear = 1 << 12
 )
@@ -98,16 +99,17 @@ func (h *histograms) reset() { h.near, h.octaves = h.near[:0], h.octaves[:1] }
 
 // count counts a duration of an address.
 func (h *histograms) count(c *addressStats, d int64) {
-	o, step := calls.BucketOf(d)
-	if o < nearOctaves {
+	bucket := calls.BucketOf(d)
+	if bucket < nearBuckets {
 		if c.near == 0 {
 			c.near = h.addNear()
 		}
 		if c.near != 0 {
-			h.near[c.near-1][o][step]++
+			h.near[c.near-1][bucket]++
 			return
 		}
 	}
+	o, step := bucket/calls.HistogramSteps, bucket%calls.HistogramSteps
 	i := c.octaves
 	for i != noOctave && h.octaves[i].octave != uint32(o) {
 		i = h.octaves[i].next
@@ -137,10 +139,8 @@ func (h *histograms) merge(c *addressStats, near uint32) {
 		c.shared = false
 	default:
 		from, to := &h.near[near-1], &h.near[c.near-1]
-		for o := range from {
-			for k, n := range from[o] {
-				to[o][k] += n
-			}
+		for i, n := range from {
+			to[i] += n
 		}
 	}
 }
@@ -168,8 +168,9 @@ func (s *Sum) Octaves() iter.Seq2[uint32, *[calls.HistogramSteps]uint32] {
 	return func(yield func(uint32, *[calls.HistogramSteps]uint32) bool) {
 		if s.near != 0 {
 			near := &s.counts.near[s.near-1]
-			for o := range near {
-				if near[o] != ([calls.HistogramSteps]uint32{}) && !yield(uint32(o), &near[o]) {
+			for o := range nearOctaves {
+				counts := (*[calls.HistogramSteps]uint32)(near[o*calls.HistogramSteps:])
+				if *counts != ([calls.HistogramSteps]uint32{}) && !yield(uint32(o), counts) {
 					return
 				}
 			}

@@ -291,8 +291,8 @@ func (p *Segment) sumKnown(b *threadBlock, ended []parser.ThreadCall) int {
 			}
 			u.time += d
 		}
-		if o, step := calls.BucketOf(d); o < nearOctaves && s.near != 0 {
-			p.histograms.near[s.near-1][o][step]++
+		if bucket := calls.BucketOf(d); bucket < nearBuckets && s.near != 0 {
+			p.histograms.near[s.near-1][bucket]++
 		} else {
 			p.histograms.count(u, d)
 		}

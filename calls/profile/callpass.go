@@ -31,8 +31,6 @@ type callPass struct {
 	parts  []passPart
 	limits parser.CallLimits
 	groups groups
-	// callers: workers get the callers of each call that passes, too.
-	callers bool
 	// fold: workers get sums of calls that they need not be told of one by one, where the filter allows it.
 	fold     bool
 	slots    map[uint32]uint32 // by Event.Thread
@@ -200,9 +198,7 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 	for _, w := range p.workers {
 		r := p.source.Reader(p.describe)
 		if p.test != nil {
-			limits := p.limits
-			limits.Callers = p.callers
-			r.Limit(limits)
+			r.Limit(p.limits)
 		}
 		readers = append(readers, &partReader{p: p, w: w, r: r, fold: p.foldOf(w)})
 	}
@@ -312,7 +308,7 @@ func (p *callPass) foldOf(w callWorker) *parser.CallFold {
 		}
 	}
 	f.Nodes = nodes
-	if slices.Contains(p.groups.of, NoGroup) {
+	if !p.groups.all {
 		f.All, f.AllInside = false, false
 	}
 	return &f

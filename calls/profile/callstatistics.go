@@ -55,50 +55,89 @@ func newCallTable(src *index.Index, g groups, perThread bool) *callTable {
 
 // callSums are the sums of groups.
 type callSums struct {
-	// of has for each address 1 + the index of its group's sum, byGroup for each group.
-	of      []uint32
-	byGroup map[uint32]uint32
-	list    []callSum
-	counts  []uint32
+	// of has for each address its group's sum, nil where nobody has asked for it yet, and byGroup for each group.
+	of      []*callSum
+	byGroup map[uint32]*callSum
 	calls   int64
 }
 
-// A callSum is of the calls of a group. It is one cache line.
+// A callSum is of the calls of a group. What all calls change but for their bucket is one cache line.
 type callSum struct {
 	calls, time, self, recursive int64
 	min, max                     int64
 	untimed                      int32
 	group                        uint32
-	// The histogram has so many octaves from counts[at] on.
-	at, octaves uint32
+	// near has the counts of the first buckets of the histogram, far those of the others.
+	near [nearOctaves * calls.HistogramSteps]uint32
+	far  calls.Histogram
 }
+
+const (
+	// nearOctaves are those of durations below nearEnd nanoseconds.
+	nearOctaves = 12
+	nearEnd     = calls.HistogramSteps << (nearOctaves - 1)
+)
 
 func newCallSums(addresses int) *callSums {
-	return &callSums{of: make([]uint32, addresses), byGroup: make(map[uint32]uint32)}
+	return &callSums{of: make([]*callSum, addresses), byGroup: make(map[uint32]*callSum)}
 }
 
-// sum returns the number of an address's sum.
-func (s *callSums) sum(groups *groups, address uint32) uint32 {
+// sum returns an address's sum.
+func (s *callSums) sum(groups *groups, address uint32) *callSum {
 	group := groups.at(address)
-	i, ok := s.byGroup[group]
-	if !ok {
-		s.list = append(s.list, callSum{min: math.MaxInt64, group: group})
-		i = uint32(len(s.list))
-		s.byGroup[group] = i
+	u := s.byGroup[group]
+	if u == nil {
+		u = &callSum{min: math.MaxInt64, group: group}
+		s.byGroup[group] = u
 	}
 	if int(address) < len(s.of) {
-		s.of[address] = i
+		s.of[address] = u
 	}
-	return i
+	return u
 }
 
-// octave makes room for an octave of a histogram.
-func (s *callSums) octave(c *callSum, octave int) {
-	at := uint32(len(s.counts))
-	n := min(max(octave+1, 12), calls.HistogramOctaves)
-	s.counts = append(s.counts, make([]uint32, n*calls.HistogramSteps)...)
-	copy(s.counts[at:], s.counts[c.at:][:c.octaves*calls.HistogramSteps])
-	c.at, c.octaves = at, uint32(n)
+// add adds those of the calls that are chosen, up to one whose sum nobody has asked for yet, or that is not near. It returns how many.
+func (s *callSums) add(batch []parser.Call, chosen []uint16) (n int) {
+	of := s.of
+	for i, k := range chosen {
+		c := &batch[k]
+		d := c.Duration
+		if uint(c.ID) >= uint(len(of)) || uint64(d) >= nearEnd {
+			return i
+		}
+		u := of[c.ID]
+		if u == nil {
+			return i
+		}
+		u.add(c)
+		u.near[calls.BucketOf(d)]++
+	}
+	return len(chosen)
+}
+
+// add adds a call that has a duration, but for its bucket.
+func (u *callSum) add(c *parser.Call) {
+	d := c.Duration
+	recursive := int64(0)
+	if c.Recursive { // a conditional move: it cannot be predicted
+		recursive = d
+	}
+	u.calls++
+	u.time += d
+	u.self += c.Self
+	u.recursive += recursive
+	u.min, u.max = min(u.min, d), max(u.max, d)
+}
+
+// addFar adds a call that is not near.
+func (u *callSum) addFar(c *parser.Call) {
+	if c.Duration < 0 {
+		u.calls++
+		u.untimed++
+		return
+	}
+	u.add(c)
+	u.far.Add(c.Duration)
 }
 
 func (t *callTable) begin(slot uint32, _ []parser.OpenFrame) {
@@ -122,44 +161,24 @@ func (t *callTable) add(batch []parser.Call, pass []uint8, _ []parser.OpenFrame,
 		s.calls = int64(len(batch))
 	}
 	// Which calls pass cannot be predicted: they are chosen without a branch.
-	var chosen [query.CallBatch]uint16
-	n := 0
+	var list [query.CallBatch]uint16
+	n := uint(0)
 	for i, p := range pass {
-		chosen[n%query.CallBatch] = uint16(i)
-		n += int(p)
+		list[n%query.CallBatch] = uint16(i)
+		n += uint(p)
 	}
-	of, list, counts := s.of, s.list, s.counts
-	for _, i := range chosen[:n] {
-		c := &batch[i]
-		k := uint32(0)
-		if int(c.ID) < len(of) {
-			k = of[c.ID]
+	for chosen := list[:n]; ; {
+		chosen = chosen[s.add(batch, chosen):]
+		if len(chosen) == 0 {
+			return
 		}
-		if k == 0 {
-			k = s.sum(&t.groups, c.ID)
-			list = s.list
-		}
-		u := &list[k-1]
-		u.calls++
-		d := c.Duration
-		if d < 0 {
-			u.untimed++
+		c := &batch[chosen[0]]
+		if int(c.ID) < len(s.of) && s.of[c.ID] == nil {
+			s.sum(&t.groups, c.ID)
 			continue
 		}
-		u.time += d
-		u.self += c.Self
-		recursive := int64(0)
-		if c.Recursive { // a conditional move: it cannot be predicted
-			recursive = d
-		}
-		u.recursive += recursive
-		u.min, u.max = min(u.min, d), max(u.max, d)
-		o, step := calls.BucketOf(d)
-		if o >= int(u.octaves) {
-			s.octave(u, o)
-			counts = s.counts
-		}
-		counts[int(u.at)+o*calls.HistogramSteps+step]++
+		s.sum(&t.groups, c.ID).addFar(c)
+		chosen = chosen[1:]
 	}
 }
 
@@ -188,8 +207,7 @@ func (t *callTable) addTo(sum *statTable) {
 }
 
 func (s *callSums) addTo(sum *statTable, slot uint32) {
-	for i := range s.list {
-		u := &s.list[i]
+	for _, u := range s.byGroup {
 		if u.group == NoGroup || u.calls == 0 {
 			continue
 		}
@@ -197,8 +215,8 @@ func (s *callSums) addTo(sum *statTable, slot uint32) {
 		if total.Timed > 0 {
 			total.Min = u.min
 		}
-		for o := range int(u.octaves) {
-			counts := s.counts[int(u.at)+o*calls.HistogramSteps:][:calls.HistogramSteps]
+		for o := range nearOctaves {
+			counts := u.near[o*calls.HistogramSteps:][:calls.HistogramSteps]
 			any := uint32(0)
 			for _, n := range counts {
 				any |= n
@@ -211,6 +229,7 @@ func (s *callSums) addTo(sum *statTable, slot uint32) {
 				to[k] += uint64(n)
 			}
 		}
+		total.Histogram.Merge(&u.far)
 		sum.at(slot, u.group).Merge(&total)
 	}
 }

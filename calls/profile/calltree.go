@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"math"
-	"slices"
 
 	"logparser/calls/index"
 	"logparser/calls/query"
@@ -20,12 +19,11 @@ func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, l
 	if p == nil || most*rowCost < p.events() {
 		return nil, nil, false, nil
 	}
-	p.callers = true
 	forest := newForest(limit)
 	var list []*treeCalls
 	for range query.Workers() {
 		t := &treeCalls{treeBuilder: forest.newTree(src), groups: g, perThread: o.PerThread, outermost: make(map[uint32]int64)}
-		t.plain = p.test == nil && !slices.Contains(g.of, NoGroup)
+		t.plain = p.test == nil && g.all
 		list = append(list, t)
 		forest.trees = append(forest.trees, &t.treeBuilder)
 		p.workers = append(p.workers, t)
@@ -178,13 +176,9 @@ func (t *treeCalls) node(d int) int32 {
 }
 
 func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFrame, kept int) {
-	signs := int64(0)
-	for i := range batch {
-		signs |= batch[i].Duration | int64(int32(batch[i].ID))
-	}
-	plain := t.plain && signs >= 0
+	plain, usual := t.plain && haveDurations(batch), false
 	if !plain {
-		t.outermostOf(batch, pass)
+		usual = t.outermostOf(batch, pass)
 	}
 	t.await(open, kept)
 	if len(batch) == 0 {
@@ -202,6 +196,12 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 		if plain && c.Depth <= lowest {
 			lowest = c.Depth
 			t.added[d] += c.Duration
+		}
+		if usual {
+			if caller := t.nodes[d]; caller != unknown && t.treeBuilder.nodes[caller].Other {
+				i = t.treeBuilder.nodes[caller].foldUsual(batch[:i+1], pass, c.Depth-1)
+				continue
+			}
 		}
 		t.nodes[d+1], t.ids[d+1] = unknown, c.ID
 		if pass[i] == 0 {
@@ -234,6 +234,10 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 			}
 		}
 		if n.Other {
+			if usual {
+				i = n.foldUsual(batch[:i], pass, c.Depth)
+				continue
+			}
 			// So is what it called, and, if its caller is, what that called.
 			above := c.Depth
 			if node == caller {
@@ -257,6 +261,15 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 	}
 }
 
+// haveDurations reports whether all of some calls have a duration and an address.
+func haveDurations(batch []parser.Call) bool {
+	signs := int64(0)
+	for i := range batch {
+		signs |= batch[i].Duration | int64(int32(batch[i].ID))
+	}
+	return signs >= 0
+}
+
 // fold counts calls that all count and have a duration in a node that is Other.
 func (t *treeCalls) fold(n *grownNode, batch []parser.Call, lowest int32) {
 	self, folded := int64(0), int64(0)
@@ -271,6 +284,22 @@ func (t *treeCalls) fold(n *grownNode, batch []parser.Call, lowest int32) {
 	n.Calls += folded
 	n.Timed += folded
 	n.Self += self
+}
+
+// foldUsual counts those of the last calls that pass in a node that is Other, as far as these are deeper than above, and returns the index of the
+// first. All are usual, see outermostOf. Which pass cannot be predicted.
+func (n *grownNode) foldUsual(batch []parser.Call, pass []uint8, above int32) (first int) {
+	calls, self := int64(0), int64(0)
+	i := len(batch) - 1
+	for ; i >= 0 && batch[i].Depth > above; i-- {
+		p := int64(pass[i])
+		calls += p
+		self += batch[i].Self & -p
+	}
+	n.Calls += calls
+	n.Timed += calls
+	n.Self += self
+	return i + 1
 }
 
 // foldPassing counts those of some calls that pass in a node that is Other.
@@ -318,21 +347,42 @@ func (t *treeCalls) settle(lowest int) {
 	clear(t.added[lowest+1:])
 }
 
-// outermostOf adds the time in the outermost of the calls that count to their callers.
-func (t *treeCalls) outermostOf(batch []parser.Call, pass []uint8) {
+// outermostOf adds the time in the outermost of the calls that count to their callers. It reports whether all calls are usual: they have a duration,
+// an address and a group, and stand for themselves alone.
+func (t *treeCalls) outermostOf(batch []parser.Call, pass []uint8) (usual bool) {
+	if !t.groups.all {
+		for i := range batch {
+			c := &batch[i]
+			in := t.takeInner(int(c.Depth))
+			if pass[i] != 0 && c.Duration >= 0 && (c.Folded > 0 || t.groups.at(c.ID) != NoGroup) {
+				in = c.Duration
+			}
+			t.inner[c.Depth] += in
+		}
+		return false
+	}
+	signs, folded := int64(0), uint32(0)
 	for i := range batch {
 		c := &batch[i]
-		d := int(c.Depth)
-		if d+2 > len(t.inner) {
-			t.room(d)
-		}
-		in := t.inner[d+1]
-		t.inner[d+1] = 0
-		if pass[i] != 0 && c.Duration >= 0 && (c.Folded > 0 || t.groups.at(c.ID) != NoGroup) {
-			in = c.Duration
-		}
-		t.inner[d] += in
+		in := t.takeInner(int(c.Depth))
+		// Which calls pass cannot be predicted.
+		sign := c.Duration | int64(int32(c.ID))
+		in ^= (in ^ c.Duration) & -int64(pass[i]) &^ (sign >> 63)
+		t.inner[c.Depth] += in
+		signs |= sign
+		folded |= c.Folded
 	}
+	return signs >= 0 && folded == 0
+}
+
+// takeInner takes the time in the outermost calls that count in a call of a depth.
+func (t *treeCalls) takeInner(depth int) int64 {
+	if depth+2 > len(t.inner) {
+		t.room(depth)
+	}
+	in := t.inner[depth+1]
+	t.inner[depth+1] = 0
+	return in
 }
 
 func (t *treeCalls) ends(depth int) int64 {

@@ -130,19 +130,20 @@ func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]S
 
 // groups says which group an address belongs to.
 type groups struct {
-	of []uint32 // nil for itself
-	n  uint32
+	of  []uint32 // nil for itself
+	n   uint32
+	all bool // every address has a group
 }
 
 func newGroups(src *index.Index, of []uint32) groups {
-	if of == nil {
-		n := 0
-		if a := src.AddressTable(); a != nil {
-			n = a.Len()
-		}
-		return groups{nil, uint32(n)}
+	n := 0
+	if a := src.AddressTable(); a != nil {
+		n = a.Len()
 	}
-	g := groups{of: of}
+	if of == nil {
+		return groups{nil, uint32(n), true}
+	}
+	g := groups{of: of, all: len(of) >= n && !slices.Contains(of, NoGroup)}
 	for _, k := range of {
 		if k != NoGroup {
 			g.n = max(g.n, k+1)

@@ -20,7 +20,7 @@ type foldTest struct {
 // these tell. CallAddress.Counts has to be [CallTest.Counts].
 func (t *CallTest) Fold() (f parser.CallFold, ok bool) { return t.fold.CallFold, t.fold.ok }
 
-// Counts returns the counts of an address for [parser.CallFold] and [parser.CallLimits].
+// Counts returns the counts of an address for [parser.CallFold].
 func (t *CallTest) Counts(address uint32) (counts parser.FoldCounts) {
 	for _, inside := range [...]bool{false, true} {
 		passes := true
@@ -44,10 +44,7 @@ func (t *CallTest) foldable() (f foldTest) {
 	if len(t.sets) > 0 {
 		f.Marks = 1 // of the only set
 	}
-	f.ok = t.addFold(&f, t.predicate)
-	if len(t.sets) > 1 {
-		f.ok, f.parts = false, nil
-	}
+	f.ok = len(t.sets) <= 1 && t.addFold(&f, t.predicate)
 	f.All = len(f.parts) == 0
 	f.AllInside = !slices.ContainsFunc(f.parts, asksAddress)
 	return f
@@ -59,17 +56,17 @@ func asksAddress(p Predicate) bool {
 	return !within
 }
 
-// addFold adds a predicate that has to pass as well. It is not ok where that asks for more than a fold test tells, which then has what it
-// tells of it.
+// addFold adds a predicate that has to pass as well. It is not ok where that asks for more than a fold test tells.
 func (t *CallTest) addFold(f *foldTest, p Predicate) (ok bool) {
 	switch p := p.(type) {
 	case junction:
 		if !p.or || len(p.parts) == 1 {
-			ok := true
 			for _, part := range p.parts {
-				ok = t.addFold(f, part) && ok
+				if !t.addFold(f, part) {
+					return false
+				}
 			}
-			return ok
+			return true
 		}
 	case depthTest:
 		f.Shallowest = max(f.Shallowest, p.least)

@@ -3,7 +3,6 @@ package query
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"logparser/calls"
 	"logparser/calls/index"
@@ -146,22 +145,12 @@ func (t *CallTest) Marks(address uint32) uint8 {
 	return marks
 }
 
-// Limits returns limits within which all calls with a leave are that pass. CallAddress.Counts has to be [CallTest.Counts].
-func (t *CallTest) Limits() parser.CallLimits {
-	l := t.limits(t.predicate)
-	if slices.ContainsFunc(t.fold.parts, asksAddress) { // of others Marks tell
-		l.Counted, l.Inside = true, t.fold.Marks
-	}
-	return l
-}
+// Limits returns limits within which all calls with a leave are that pass.
+func (t *CallTest) Limits() parser.CallLimits { return t.limits(t.predicate) }
 
 func (t *CallTest) limits(p Predicate) parser.CallLimits {
 	l := parser.NoCallLimits()
 	switch p := p.(type) {
-	case durationTest:
-		l.Shortest = p.least
-	case selfTest:
-		l.Shortest, l.ShortestSelf = p.least, p.least // a call's self time is not more than its duration
 	case depthTest:
 		l.Deepest = max(p.most, -1)
 	case timeTest:
@@ -170,29 +159,17 @@ func (t *CallTest) limits(p Predicate) parser.CallLimits {
 		if times, ok := t.times[p]; ok {
 			l.First, l.Last = times[0], times[1]
 		}
-	case withinTest:
-		l.Marks = 1 << slices.Index(t.sets, p.set)
 	case junction:
 		for i, part := range p.parts {
 			switch of := t.limits(part); {
 			case i == 0:
 				l = of
 			case p.or:
-				l.Shortest, l.Deepest = min(l.Shortest, of.Shortest), max(l.Deepest, of.Deepest)
-				l.ShortestSelf = min(l.ShortestSelf, of.ShortestSelf)
+				l.Deepest = max(l.Deepest, of.Deepest)
 				l.First, l.Last = min(l.First, of.First), max(l.Last, of.Last)
-				if l.Marks == 0 || of.Marks == 0 {
-					l.Marks = 0
-				} else {
-					l.Marks |= of.Marks
-				}
 			default:
-				l.Shortest, l.Deepest = max(l.Shortest, of.Shortest), min(l.Deepest, of.Deepest)
-				l.ShortestSelf = max(l.ShortestSelf, of.ShortestSelf)
+				l.Deepest = min(l.Deepest, of.Deepest)
 				l.First, l.Last = max(l.First, of.First), min(l.Last, of.Last)
-				if l.Marks == 0 {
-					l.Marks = of.Marks
-				}
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func TestCallTest(t *testing.T) {
 						t.Fatalf("call of row %d, %+v, %+v: %d, may pass %t, the oracle says %t", enter, of, group[i], pass[i], may, want)
 					}
 					passed += int(pass[i])
-					if limits := test.Limits(); want && !of.atEnd && group[i].Duration != calls.NoDuration && !within(&limits, test, &group[i]) {
+					if limits := test.Limits(); want && !of.atEnd && group[i].Duration != calls.NoDuration && !within(&limits, &group[i]) {
 						t.Fatalf("call of row %d, %+v, is not within %+v", enter, group[i], limits)
 					}
 					if of.open == calls.None && may && group[i].Duration != calls.NoDuration {
@@ -115,14 +115,9 @@ func foldCounts(test *query.CallTest, c *parser.Call) (counts, ok bool) {
 	return test.Counts(c.ID)&parser.CountsOutside != 0, true
 }
 
-// within reports whether a call with a leave is within limits.
-func within(l *parser.CallLimits, test *query.CallTest, c *parser.Call) bool {
-	counts := parser.CountsOutside
-	if c.Marks&l.Inside != 0 {
-		counts = parser.CountsInside
-	}
-	return l.First <= c.Enter && c.Enter <= l.Last && c.Duration >= l.Shortest && c.Self >= l.ShortestSelf && c.Depth <= l.Deepest &&
-		(l.Marks == 0 || c.Marks&l.Marks != 0) && (!l.Counted || test.Counts(c.ID)&counts != 0)
+// within reports whether a call is within limits.
+func within(l *parser.CallLimits, c *parser.Call) bool {
+	return l.First <= c.Enter && c.Enter <= l.Last && c.Depth <= l.Deepest
 }
 
 // TestEnterAddresses says which addresses pass where that depends on nothing else.

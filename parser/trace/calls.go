@@ -81,6 +81,8 @@ func (c *callSource) Reader(describe func(address uint64, space uint16) parser.C
 	r := &callReader{callSource: c, describe: describe, byFrame: make(map[frame]uint32)}
 	r.d = newDecoder(c.l.r, 64<<10)
 	r.d.mapped = &r.bytes
+	r.size = c.l.mapped.Size()
+	r.renew()
 	r.Limit(parser.NoCallLimits())
 	return r
 }
@@ -96,10 +98,12 @@ const callCacheBits = 12
 
 // A cachedCall is a decoded short enter. record is the first four bytes of the enter, which are never 0.
 type cachedCall struct {
-	record, number, id, group uint32
-	marks                     uint8
-	counts                    parser.FoldCounts
-	limit                     uint8 // see addressLimit
+	record uint32
+	counts parser.FoldCounts
+	_      [11]byte
+	// What a frame has in the same order.
+	id, group, number uint32
+	marks             uint8
 }
 
 // A callReader implements [parser.CallReader].
@@ -111,6 +115,7 @@ type callReader struct {
 
 	d     *decoder
 	bytes []byte // the mapped file, during a read
+	size  int64  // of the mapped file, 0 if it is not mapped
 	to    int64  // number of the first event after the part
 	// cache has decoded short enters. It is valid as long as the decoder's windows and epoch equal windows and epoch.
 	cache   [1 << callCacheBits]cachedCall
@@ -130,9 +135,7 @@ type callReader struct {
 	pushed       uint32
 	ended        parser.EndedFrame
 	wanted       wanted
-	sparse       *sparseFrames
-	address      *addressLimit // nil if the limits do not ask for addresses
-	fold         *callFold     // nil if no calls are summed up
+	fold         *callFold // nil if no calls are summed up
 }
 
 // Begin implements [parser.CallReader].
@@ -147,7 +150,9 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 	}
 	slices.Reverse(d.frames)
 	r.to, r.pops, r.push = part.To, 0, false
-	r.renew()
+	if !r.upToDate() {
+		r.renew()
+	}
 	r.frames = append(r.frames[:0], parser.OpenFrame{})
 	clear(r.open)
 	for _, f := range d.frames {
@@ -163,6 +168,9 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 	}
 	return true
 }
+
+// upToDate reports whether the cache is valid.
+func (r *callReader) upToDate() bool { return r.windows == r.d.windows && r.epoch == r.d.epoch }
 
 func (r *callReader) renew() {
 	r.windows, r.epoch = r.d.windows, r.d.epoch
@@ -206,13 +214,11 @@ func (r *callReader) Next(calls []parser.Call) (n int, ended *parser.EndedFrame,
 		r.d.detach()
 		return ok
 	}
-	m := r.l.mapped
-	size := m.Size()
-	if size == 0 {
+	if r.size == 0 {
 		read()
 		return n, ended, ok
 	}
-	fault := m.Use(0, size, func(b []byte) {
+	fault := r.l.mapped.Use(0, r.size, func(b []byte) {
 		r.bytes = b
 		read()
 		r.bytes = nil
@@ -269,7 +275,6 @@ func (r *callReader) pop() parser.Call {
 	r.keep(top - 1)
 	r.open[f.Group+1]--
 	r.pops--
-	r.wanted.given(len(r.frames))
 	c := parser.Call{Enter: f.Enter, Duration: -1, Self: -1, ID: f.ID, Depth: int32(top - 1), Marks: f.Marks, Recursive: f.Recursive}
 	if r.pops == 0 && r.closes && top > r.base {
 		c.Duration = max(0, r.at-f.Enter)
@@ -370,7 +375,6 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 			c.ID, c.Depth, c.Marks, c.Recursive = f.ID, int32(top), f.Marks, f.Recursive
 			continue
 		}
-		record := uint32(v)
 		t := time + wire.EnterDelta(v)
 		if t >= limit {
 			break
@@ -389,8 +393,8 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 			}
 			skimFrom = end
 		}
-		enter := &r.cache[record*0x9e3779b1>>(32-callCacheBits)]
-		if enter.record != record {
+		enter := r.entry(v)
+		if enter.record != uint32(v) {
 			if !r.remember(enter, v) {
 				break
 			}
@@ -421,7 +425,7 @@ func (r *callReader) shorts(s *stretch, calls []parser.Call, deepest int) (n int
 		f := &frames[top]
 		f.Enter, f.Children = at, 0
 		f.ID, f.Group, f.Number = enter.id, enter.group, enter.number
-		f.Marks, f.Recursive = marks, *o > 0
+		f.Marks, f.Recursive, f.New = marks, *o > 0, false
 		*o++
 	}
 	stopped = p < last && n < len(calls)
@@ -463,10 +467,7 @@ func (r *callReader) remember(enter *cachedCall, v uint64) bool {
 	}
 	number := r.number(frame{w.base + wire.EnterOffset(v), uint16(r.d.epoch)<<1 | w.kind})
 	a := &r.addresses[number]
-	*enter = cachedCall{uint32(v), number, a.ID, a.Group, a.Marks, a.Counts, 0}
-	if r.address != nil {
-		enter.limit = r.address.bits(a.Marks, a.Counts)
-	}
+	*enter = cachedCall{record: uint32(v), counts: a.Counts, id: a.ID, group: a.Group, number: number, marks: a.Marks}
 	return true
 }
 
@@ -481,7 +482,7 @@ func (r *callReader) other() bool {
 	if more, err := d.goOn(err); err != nil || !more && d.ordinal < r.to {
 		return false
 	}
-	if d.windows != r.windows || d.epoch != r.epoch {
+	if !r.upToDate() {
 		r.renew()
 	}
 	if d.base != 0 {

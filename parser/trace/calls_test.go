@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -92,21 +93,8 @@ func randomLimits(r *rand.Rand, events []parser.Event) parser.CallLimits {
 		l.Last = events[r.IntN(len(events))].Time
 	}
 	if r.IntN(3) == 0 {
-		l.Shortest = 1 << r.IntN(12)
-	}
-	if r.IntN(3) == 0 {
-		l.ShortestSelf = 1 << r.IntN(12)
-	}
-	if r.IntN(3) == 0 {
 		l.Deepest = int32(r.IntN(6)) - 1
 	}
-	if r.IntN(3) == 0 {
-		l.Marks = uint8(1 << r.IntN(8))
-	}
-	if r.IntN(3) == 0 {
-		l.Counted, l.Inside = true, uint8(r.Uint32()&r.Uint32())
-	}
-	l.Callers = r.IntN(2) == 0
 	return l
 }
 
@@ -115,28 +103,17 @@ type leftOut struct {
 	parser.CallLimits
 	// limited says that the reader is told of the limits.
 	limited bool
-	caller  int32 // the depth of the innermost caller of the call that was given last, -1 for none
 	calls   int
-}
-
-// blind reports whether it is not known what time calls with some marks spend in calls that they make.
-func (l *leftOut) blind(marks uint8) bool {
-	return l.limited && l.Marks != 0 && !l.Callers && l.Marks&marks == 0
 }
 
 // skip returns the calls of want from the next one on that must be returned or was returned.
 func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
 	for ; len(want) > 0 && (given == nil || want[0] != *given); want = want[1:] {
 		c := &want[0]
-		within := c.Duration < 0 || c.Duration >= l.Shortest && c.Self >= l.ShortestSelf && c.Depth <= l.Deepest && (l.Marks == 0 || l.Marks&c.Marks != 0) &&
-			(!l.Counted || counts(c, l.Inside)) && l.First <= c.Enter && c.Enter <= l.Last
-		if within || l.Callers && c.Depth <= l.caller {
+		if c.Duration < 0 || c.Depth <= l.Deepest && l.First <= c.Enter && c.Enter <= l.Last {
 			return want
 		}
 		l.calls++
-	}
-	if given != nil {
-		l.caller = given.Depth - 1
 	}
 	return want
 }
@@ -153,21 +130,18 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 	if !reader.Begin(part) {
 		p.t.Fatal("a part cannot be read")
 	}
-	out.caller = -1
 	hold := func() {
 		open, _ := reader.Open()
 		if len(open) != len(p.stack) {
 			p.t.Fatalf("%d calls are open, want %d", len(open), len(p.stack))
 		}
 		for i := range open {
-			if c := &p.stack[i]; open[i].ID != c.id || open[i].Marks != c.marks || !c.before && open[i].Enter != c.enter || open[i].Children != c.children && !out.blind(c.marks) {
+			if c := &p.stack[i]; open[i].ID != c.id || open[i].Marks != c.marks || !c.before && open[i].Enter != c.enter || open[i].Children != c.children {
 				p.t.Fatalf("open call %d is %+v, want %+v", i, open[i], *c)
 			}
 		}
 	}
 	hold()
-	first := slices.Clone(p.stack)
-	base := len(p.stack)
 	var want []parser.Call
 	var before []parser.EndedFrame
 	for i := range events {
@@ -178,11 +152,6 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 		ended, from := p.leave(&events[i])
 		want, before = append(want, ended...), append(before, from...)
 	}
-	for i := range want {
-		if c := &want[i]; out.blind(c.Marks) && c.Self > 0 {
-			c.Self = 0
-		}
-	}
 	for {
 		calls := make([]parser.Call, 1+r.IntN(3000))
 		n, ended, ok := reader.Next(calls)
@@ -190,16 +159,10 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 			p.t.Fatal("a part cannot be read to its end")
 		}
 		if ended != nil {
-			got := *ended
-			if len(before) > 0 && out.blind(first[base-1].marks) {
-				got.Children = before[0].Children
-			}
-			if len(before) == 0 || got != before[0] || n != 0 {
+			if len(before) == 0 || *ended != before[0] || n != 0 {
 				p.t.Fatalf("%+v ended, and %d calls, want %+v", *ended, n, before)
 			}
 			before = before[1:]
-			base--
-			out.caller = min(out.caller, int32(base)-1)
 			continue
 		}
 		if n == 0 {
@@ -207,9 +170,6 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 		}
 		for _, c := range calls[:n] {
 			c.Recursive = c.Recursive && grouped(c.ID)
-			if out.blind(c.Marks) {
-				c.Self = min(c.Self, 0)
-			}
 			if want = out.skip(want, &c); len(want) == 0 || c != want[0] {
 				p.t.Fatalf("%+v: call %+v, want %+v", out.CallLimits, c, want[:min(len(want), 2)])
 			}
@@ -226,10 +186,11 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 // TestCalls reads the calls of each thread, part by part, and compares them with its events.
 func TestCalls(t *testing.T) {
 	read, limited := 0, 0
-	defer trace.SetWantedSample(50)()
+	defer trace.SetSkimSample(100)()
 	defer trace.SetStepOutside(20000)()
 	defer trace.SetOutsideSkim(40)()
 	for seed := range uint64(soak(60)) {
+		restore := trace.SetLoops(seed/2%2 == 0)
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := &tracetest.Memory{}
 		w := tracetest.NewWriter(m)
@@ -271,11 +232,12 @@ func TestCalls(t *testing.T) {
 			limited += out.calls
 			read += int(part.To - part.From)
 		}
+		restore()
 		if total != int64(read) && seed == 0 {
 			t.Errorf("parts have %d of %d events", read, total)
 		}
 	}
-	if limited < read/100 {
+	if limited < read/200 {
 		t.Errorf("%d calls were left out of %d events", limited, read)
 	}
 }
@@ -303,7 +265,7 @@ leave +1
 	if !ok || len(threads) != 1 || len(threads[0].Ended) != 2 || !slices.Equal(threads[0].Times, []int64{1105, 1115, 1116}) {
 		t.Errorf("%v, %+v", ok, threads)
 	}
-	for _, limits := range []parser.CallLimits{parser.NoCallLimits(), {Shortest: 10, Deepest: 9}} {
+	for _, limits := range []parser.CallLimits{parser.NoCallLimits(), {Last: math.MaxInt64, Deepest: 9}} {
 		reader := open(t, &tracetest.Memory{Bytes: file}).Calls(4).Reader(describeCall)
 		reader.Limit(limits)
 		calls := make([]parser.Call, 10)

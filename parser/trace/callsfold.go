@@ -135,7 +135,7 @@ func (r *callReader) foldShorts(s *stretch, calls []parser.Call) (n int, stopped
 			continue
 		}
 		t := time + wire.EnterDelta(v)
-		enter := &r.cache[uint32(v)*0x9e3779b1>>(32-callCacheBits)]
+		enter := r.entry(v)
 		if t >= s.limit || enter.record != uint32(v) && !r.remember(enter, v) {
 			break
 		}
@@ -168,9 +168,6 @@ func (r *callReader) foldShorts(s *stretch, calls []parser.Call) (n int, stopped
 	d.p, d.time = p, time+s.units
 	r.wanted.skimFrom = int64(from) + d.bufAt
 	r.settle(frames[:top+1], lowest)
-	if n > 0 {
-		r.wanted.given(top + 1)
-	}
 	f.known = top + 1
 	f.assess(folded)
 	return n, p < s.last && n < len(calls)
@@ -189,10 +186,45 @@ func (r *callReader) sum(s *stretch, c *parser.Call, inside bool, enter *cachedC
 		end, ended, events, ok = skim(r.d.buf, p, t, most)
 		c.Duration = s.at(ended) - c.Enter
 		c.Self, c.Folded, c.OutermostCounts = c.Duration, uint32(events+1)/2, true
+	case f.All:
+		end, ended, events, ok = r.sumDeep(s, c, p, t, most)
 	default:
 		end, ended, events, ok = r.sumCounted(s, c, inside, enter, p, t, most)
 	}
 	return end, ended, events, ok && ended < s.limit && s.at(ended) <= f.Last
+}
+
+// sumDeep is sum where all calls count that are deep enough.
+func (r *callReader) sumDeep(s *stretch, c *parser.Call, p int, t uint64, most int) (end int, ended uint64, events int, ok bool) {
+	b, above := r.d.buf, int(r.fold.Shallowest-c.Depth)-1 // how many calls are open within the first where one begins that counts
+	calls, took := 0, int64(0)
+	for open := 0; events < most && p+8 <= len(b); {
+		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
+		events++
+		switch {
+		case v&1 != 0:
+			p, t = p+wire.ShortLeaveSize, t+wire.LeaveDelta(v)
+			if open--; open < 0 {
+				c.Duration, c.Self, c.Folded = took, took, uint32(calls)
+				return p, t, events, true
+			}
+		case v&2 == 0:
+			return p, 0, 0, false
+		default:
+			p, t = p+wire.ShortEnterSize, t+wire.EnterDelta(v)
+			if open < above {
+				open++
+				continue
+			}
+			end, ended, n, ok := skim(b, p, t, most-events)
+			if !ok {
+				return end, 0, 0, false
+			}
+			calls, took = calls+(n+1)/2, took+s.at(ended)-s.at(t)
+			p, t, events = end, ended, events+n
+		}
+	}
+	return p, 0, 0, false
 }
 
 // sumBatch is how many records are decoded before they are summed up. What is decoded behind the end of the calls is lost.

@@ -120,3 +120,16 @@ func (s *stretch) at(t uint64) int64 {
 	hi, _ := bits.Mul64(t<<(s.up&63), s.rate)
 	return s.zero + int64(hi)
 }
+
+// knownRecords returns a set of the lowest five bits of records. It contains those of all short leaves, and those of short
+// enters whose window is set.
+func (d *decoder) knownRecords() uint64 {
+	const leaves = 0xaaaaaaaa
+	known := uint64(leaves)
+	for i := range d.windows {
+		if d.windows[i].set {
+			known |= 4 << (4 * i)
+		}
+	}
+	return known
+}

@@ -49,12 +49,20 @@ func SetFoldSample(lookups int) (restore func()) {
 	return func() { foldSample = before }
 }
 
-// SetWantedSample sets the number of calls after which a reader decides whether few calls are wanted. The function that it returns
-// restores the old number.
-func SetWantedSample(n int) (restore func()) {
-	before := wantedSample
-	wantedSample = n
-	return func() { wantedSample = before }
+// SetSkimSample sets the number of events after which a reader decides whether to go on skipping deep calls. The function that it
+// returns restores the old number.
+func SetSkimSample(events int64) (restore func()) {
+	before := skimSample
+	skimSample = events
+	return func() { skimSample = before }
+}
+
+// SetLoops says whether the loops in assembly are used, where the processor has what they need. The function that it returns restores
+// what was before.
+func SetLoops(use bool) (restore func()) {
+	before := loops
+	loops = use && before
+	return func() { loops = before }
 }
 
 // SetMaxNumbers sets the number of addresses that a reader of threads numbers. The function that it returns restores the old one.

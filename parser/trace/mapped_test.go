@@ -84,6 +84,50 @@ func TestCutWhileMapped(t *testing.T) {
 	}
 }
 
+// TestCutWhileReadingCalls cuts a file while its calls, and the calls of its threads, are read: the loops in assembly find that the mapped file
+// has no more bytes.
+func TestCutWhileReadingCalls(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file is not cut here")
+	}
+	for _, loops := range []bool{true, false} {
+		restore := trace.SetLoops(loops)
+		path, log, m := openFile(t)
+		source, threads := log.Calls(log.Info().Records), log.ReadThreads(0)
+		reader, calls := source.Reader(describeCall), make([]parser.Call, 500)
+		if err := os.Truncate(path, int64(len(m.Bytes)/2)); err != nil {
+			t.Fatal(err)
+		}
+		read, failed := 0, 0
+		for i := range source.Parts() {
+			if !reader.Begin(&source.Parts()[i]) {
+				failed++
+				continue
+			}
+			for {
+				n, ended, ok := reader.Next(calls)
+				if !ok {
+					failed++
+				}
+				if read += n; !ok || n == 0 && ended == nil {
+					break
+				}
+			}
+		}
+		if read < 10_000 || failed == 0 {
+			t.Errorf("loops %v: %d calls were read, and %d parts not to their end", loops, read, failed)
+		}
+		events := int64(0)
+		for ok := true; ok && events < log.Info().Records; events += 1000 {
+			_, ok = threads.Next(1000)
+		}
+		if events >= log.Info().Records {
+			t.Errorf("loops %v: %d events of threads were read", loops, events)
+		}
+		restore()
+	}
+}
+
 // TestCloseWhileReading closes a log while other goroutines read it.
 func TestCloseWhileReading(t *testing.T) {
 	_, log, _ := openFile(t)

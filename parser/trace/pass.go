@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+	"unsafe"
 
 	"logparser/parser"
 	"logparser/parser/trace/wire"
@@ -100,30 +101,20 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	if d.records == nil {
 		d.records = new([passedRecords]uint32)
 	}
-	// low is the smallest number of calls that were open at a time. Calls below it stay open. A call above it was entered here,
-	// and its enter is the record that was written last at its index.
-	records, top, before := d.records, len(d.frames), len(d.frames)
-	low := top
-	b := d.buf[:len(d.buf)+overread]
-	p, time := d.p, d.time
+	records, before := d.records, len(d.frames)
 	// A record has at least two bytes, which bounds the number of records.
-	last = min(last, p+min(most, deepest)*wire.ShortLeaveSize)
-	for p < last {
-		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
-		leave := v & 1
-		if known&(1<<(v&31)) == 0 || uint64(top) < leave {
-			break
-		}
-		records[top&(passedRecords-1)] = uint32(v)
-		top += 1 - 2*int(leave)
-		low = min(low, top)
-		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
-		time += wire.EnterDelta(v)&(leave-1) | wire.LeaveDelta(v)&-leave
+	l := passLoop{buffer: unsafe.Pointer(unsafe.SliceData(d.buf)), records: records, p: d.p, last: min(last, d.p+min(most, deepest)*wire.ShortLeaveSize),
+		time: d.time, known: known, open: before}
+	if loops {
+		passRecords(&l)
+	} else {
+		l.pass(d.buf[:len(d.buf)+overread])
 	}
+	p, top, low := l.p, l.open, l.least
 	// The numbers of bytes and of additional open calls give the number of leaves.
 	left := (p - d.p - wire.ShortEnterSize*(top-before)) / (wire.ShortEnterSize + wire.ShortLeaveSize)
 	n = 2*left + top - before
-	d.p, d.time = p, time
+	d.p, d.time = p, l.time
 	d.frames = slices.Grow(d.frames, max(top-before, 0))[:top]
 	space := uint16(d.epoch) << 1
 	for i := low; i < top; i++ {
@@ -132,6 +123,37 @@ func (d *decoder) passShorts(most, last int) (n int) {
 		d.frames[i] = frame{w.base + wire.EnterOffset(r), space | w.kind}
 	}
 	return n
+}
+
+// A passLoop is the state of a loop over short records, pass or [passRecords].
+type passLoop struct {
+	buffer  unsafe.Pointer // of the decoder
+	records *[passedRecords]uint32
+	p, last int // offsets in the buffer
+	time    uint64
+	known   uint64
+	// open is the number of open calls, and least the smallest at a time. Calls below that stay open. A call above it was
+	// entered here, and its enter is the record that was written last at its index.
+	open, least int
+}
+
+// pass does what passRecords does. b is the buffer.
+func (l *passLoop) pass(b []byte) {
+	records, known, last := l.records, l.known, l.last
+	p, time, open, least := l.p, l.time, l.open, l.open
+	for p < last {
+		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
+		leave := v & 1
+		if known&(1<<(v&31)) == 0 || uint64(open) < leave {
+			break
+		}
+		records[open&(passedRecords-1)] = uint32(v)
+		open += 1 - 2*int(leave)
+		least = min(least, open)
+		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
+		time += wire.EnterDelta(v)&(leave-1) | wire.LeaveDelta(v)&-leave
+	}
+	l.p, l.time, l.open, l.least = p, time, open, least
 }
 
 // readShorts does what passShorts does, for deep stacks and near the beginning of an epoch.

@@ -87,8 +87,9 @@ type threadSource struct {
 	epoch   int
 	segment int // of the clock
 	// calls is the stream's part of the result, ns the memory of its times.
-	calls parser.ThreadCalls
-	ns    []int64
+	calls   parser.ThreadCalls
+	ns      []int64
+	guesser guesser
 }
 
 // A threadFrame is an open call. If its enter was decoded, counted is 1 and number is the number of the enter. Otherwise
@@ -98,6 +99,7 @@ type threadFrame struct {
 	counted   int32
 	address   uint16
 	recursive bool
+	_         uint32 // for readThread
 }
 
 // A cachedEnter is the number of the address of a short enter. record is the first four bytes of the enter, which are never 0.
@@ -266,6 +268,9 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 	if !ok || a.changed {
 		return 0
 	}
+	if loops && !a.guesser.look(d.buf, d.p, last) {
+		return r.loopShorts(a, most, last)
+	}
 	// The leave behind an enter is among them, too.
 	last -= wire.ShortEnterSize
 	a.frames, a.ended = slices.Grow(a.frames, most), slices.Grow(a.ended, most)
@@ -320,20 +325,26 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 		*count++
 		n++
 	}
+	r.settle(a, p, time, n, left, top)
+	return n
+}
+
+// settle notes that the decoder is at offset p and at time, after n events, that left calls have ended, and that the stack has so many.
+func (r *threadReader) settle(a *threadSource, p int, time uint64, n, left, open int) {
+	d, number := a.d, a.end()
 	d.p, d.time = p, time
 	d.ordinal += int64(n)
-	a.times, a.ended, a.frames = a.times[:len(a.times)+n], a.ended[:len(a.ended)+left], frames[:top]
+	a.times, a.ended, a.frames = a.times[:len(a.times)+n], a.ended[:len(a.ended)+left], a.frames[:open]
 	// The decoder's own stack is needed only between calls of this function, so it is updated here: calls that were entered
 	// before are still below.
-	lowest := top
-	for lowest > 0 && frames[lowest-1].number >= number {
+	lowest := open
+	for lowest > 0 && a.frames[lowest-1].number >= number {
 		lowest--
 	}
 	d.frames = d.frames[:min(lowest, len(d.frames))]
 	for _, f := range a.frames[len(d.frames):] {
 		d.frames = append(d.frames, r.addresses[f.address])
 	}
-	return n
 }
 
 // remember returns the cache entry for the short enter in v's first bytes. It returns nil if these are no enter, or if its

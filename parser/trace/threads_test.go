@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"logparser/internal/testlog/tracetest"
@@ -146,6 +147,7 @@ func TestReadThreads(t *testing.T) {
 		rounds = 15
 	}
 	for seed := range uint64(rounds) {
+		restore := SetLoops(seed/2%2 == 0)
 		r := rand.New(rand.NewPCG(seed, 17))
 		p := tracetest.Random(r)
 		if seed%2 == 0 {
@@ -182,9 +184,37 @@ func TestReadThreads(t *testing.T) {
 		if l.ReadThreads(total) != nil || l.ReadThreads(-1) != nil {
 			t.Fatal("there is a reader beyond the log")
 		}
+		restore()
 	}
 	if read < 3*rounds || refused < rounds && !testing.Short() {
 		t.Errorf("%d were read and %d refused", read, refused)
+	}
+}
+
+// TestGuesser looks at records whose kinds come again and again in the same order, and at some in no order.
+func TestGuesser(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 31))
+	for _, regular := range []bool{true, false} {
+		var b []byte
+		for i := range guessRecords {
+			if leave := i%7 > 3; regular && leave || !regular && r.IntN(2) == 0 {
+				b = append(b, 1, 0)
+			} else {
+				b = append(b, 2, 0, 0, 0, 0, 0)
+			}
+		}
+		var g guesser
+		for i := range 2 * guessEvery {
+			if i == guessEvery {
+				b = slices.Repeat([]byte{2, 0, 0, 0, 0, 0}, guessRecords) // looked at only if it is time
+			}
+			if good := g.look(b, 0, len(b)); good != (regular || i >= guessEvery) {
+				t.Errorf("regular %v, stretch %d: the guesses are good: %v", regular, i, good)
+			}
+		}
+		if g.look(nil, 0, 0) {
+			t.Error("guesses of nothing are good")
+		}
 	}
 }
 
