@@ -192,7 +192,7 @@ for ((r = 0; r < rounds; r++)); do
 	timed w1.chrome "$logparse" save w1.lptrace --format chrome -o -
 	timed w1.csv "$logparse" save w1.lptrace --format csv -o -
 	for verb in stats tree; do
-		for where in func:f1 module:graph symbols:embedded 'depth:<=4' 'dur:>5us' 'self:>500ns' in:f123 'time:0.1s..0.5s' 'row:>1000000' call:1234567 -thread:1 event:enter 'mark:""' "$five"; do
+		for where in func:f1 module:graph symbols:embedded 'depth:<=4' 'depth:>5' 'dur:>5us' 'dur:>1us' 'dur:<1us' 'self:>500ns' 'self:<50ns' in:f123 in:f1 'time:0.1s..0.5s' 'row:>1000000' call:1234567 -thread:1 event:enter 'mark:""' "$five"; do
 			timed "w1.$verb $where" "$logparse" $verb w1.lptrace --where "$where"
 		done
 	done
