@@ -86,13 +86,13 @@ func (p *pairedCalls) leave(e *parser.Event) (ended []parser.Call, before []pars
 // randomLimits returns limits that some calls of random programs satisfy. Their times are those of some of the events.
 func randomLimits(r *rand.Rand, events []parser.Event) parser.CallLimits {
 	l := parser.NoCallLimits()
-	if r.IntN(3) == 0 {
+	if r.IntN(2) == 0 {
 		l.First = events[r.IntN(len(events))].Time
 	}
-	if r.IntN(3) == 0 {
+	if r.IntN(2) == 0 {
 		l.Last = events[r.IntN(len(events))].Time
 	}
-	if r.IntN(3) == 0 {
+	if r.IntN(2) == 0 {
 		l.Deepest = int32(r.IntN(6)) - 1
 	}
 	return l
