@@ -84,13 +84,17 @@ func newCallSums(addresses int) *callSums {
 
 // sum returns an address's sum.
 func (s *callSums) sum(groups *groups, address uint32) *callSum {
+	known := int(address) < len(s.of)
+	if known && s.of[address] != nil {
+		return s.of[address]
+	}
 	group := groups.at(address)
 	u := s.byGroup[group]
 	if u == nil {
 		u = &callSum{min: math.MaxInt64, group: group}
 		s.byGroup[group] = u
 	}
-	if int(address) < len(s.of) {
+	if known {
 		s.of[address] = u
 	}
 	return u
@@ -129,15 +133,19 @@ func (u *callSum) add(c *parser.Call) {
 	u.min, u.max = min(u.min, d), max(u.max, d)
 }
 
-// addFar adds a call that is not near.
-func (u *callSum) addFar(c *parser.Call) {
+// addOne adds any call.
+func (u *callSum) addOne(c *parser.Call) {
 	if c.Duration < 0 {
 		u.calls++
 		u.untimed++
 		return
 	}
 	u.add(c)
-	u.far.Add(c.Duration)
+	if c.Duration < nearEnd {
+		u.near[calls.BucketOf(c.Duration)]++
+	} else {
+		u.far.Add(c.Duration)
+	}
 }
 
 func (t *callTable) begin(slot uint32, _ []parser.OpenFrame) {
@@ -167,18 +175,13 @@ func (t *callTable) add(batch []parser.Call, pass []uint8, _ []parser.OpenFrame,
 		list[n%query.CallBatch] = uint16(i)
 		n += uint(p)
 	}
-	for chosen := list[:n]; ; {
+	for chosen := list[:n]; ; chosen = chosen[1:] {
 		chosen = chosen[s.add(batch, chosen):]
 		if len(chosen) == 0 {
 			return
 		}
 		c := &batch[chosen[0]]
-		if int(c.ID) < len(s.of) && s.of[c.ID] == nil {
-			s.sum(&t.groups, c.ID)
-			continue
-		}
-		s.sum(&t.groups, c.ID).addFar(c)
-		chosen = chosen[1:]
+		s.sum(&t.groups, c.ID).addOne(c)
 	}
 }
 

@@ -350,23 +350,15 @@ func (t *treeCalls) settle(lowest int) {
 // outermostOf adds the time in the outermost of the calls that count to their callers. It reports whether all calls are usual: they have a duration,
 // an address and a group, and stand for themselves alone.
 func (t *treeCalls) outermostOf(batch []parser.Call, pass []uint8) (usual bool) {
-	if !t.groups.all {
-		for i := range batch {
-			c := &batch[i]
-			in := t.takeInner(int(c.Depth))
-			if pass[i] != 0 && c.Duration >= 0 && (c.Folded > 0 || t.groups.at(c.ID) != NoGroup) {
-				in = c.Duration
-			}
-			t.inner[c.Depth] += in
-		}
-		return false
-	}
 	signs, folded := int64(0), uint32(0)
 	for i := range batch {
 		c := &batch[i]
 		in := t.takeInner(int(c.Depth))
+		sign := c.Duration // negative where it does not count
+		if c.Folded == 0 && t.groups.at(c.ID) == NoGroup {
+			sign = -1
+		}
 		// Which calls pass cannot be predicted.
-		sign := c.Duration | int64(int32(c.ID))
 		in ^= (in ^ c.Duration) & -int64(pass[i]) &^ (sign >> 63)
 		t.inner[c.Depth] += in
 		signs |= sign

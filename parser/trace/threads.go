@@ -296,9 +296,8 @@ func (r *threadReader) shorts(a *threadSource, most int) (n int) {
 			left++
 			continue
 		}
-		record := uint32(v)
-		enter := &a.cache[record*0x9e3779b1>>(32-cacheBits)]
-		if enter.record != record {
+		enter := &a.cache[enterPlace(v)]
+		if enter.record != uint32(v) {
 			if enter = r.remember(a, v, number+uint32(n)); enter == nil {
 				break
 			}
@@ -355,7 +354,7 @@ func (r *threadReader) remember(a *threadSource, v uint64, number uint32) *cache
 	if v&2 == 0 || !w.set {
 		return nil
 	}
-	at := uint32(v) * 0x9e3779b1 >> (32 - cacheBits)
+	at := enterPlace(v)
 	second := &a.cache[at^1]
 	if second.record == uint32(v) {
 		return second

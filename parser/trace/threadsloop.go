@@ -91,6 +91,9 @@ func (r *threadReader) loopShorts(a *threadSource, most, last int) (n int) {
 
 // known reports whether the cache has the short enter in v's first bytes.
 func (a *threadSource) known(v uint64) bool {
-	at := uint32(v) * 0x9e3779b1 >> (32 - cacheBits)
+	at := enterPlace(v)
 	return a.cache[at].record == uint32(v) || a.cache[at^1].record == uint32(v)
 }
+
+// enterPlace returns the place in the cache of the short enter in v's first bytes.
+func enterPlace(v uint64) uint32 { return uint32(v) * 0x9e3779b1 >> (32 - cacheBits) }
