@@ -26,6 +26,8 @@ type Cause struct {
 	// Exception is the code of a Windows exception if HasException is set.
 	Exception    uint32
 	HasException bool
+	// Mach is the exception of macOS and iOS. A signal that it stands for is not in Signal.
+	Mach Mach
 	// Flags are the flags of the exception. If they are not 0, the program could not continue.
 	Flags uint32
 	// Address is the faulting address that the system reported; see HasAddress. Sender is the id of the process that sent a
@@ -67,6 +69,9 @@ func (c *Cause) Fault() bool {
 	if c.HasException {
 		return true
 	}
+	if c.Mach.fault() {
+		return true
+	}
 	switch c.Signal {
 	case sigILL, sigTRAP, sigBUS, sigFPE, sigSEGV:
 		return c.HasCode && c.Code > 0
@@ -78,6 +83,9 @@ func (c *Cause) Fault() bool {
 func (c *Cause) HasAddress() bool {
 	if c.HasException {
 		return (c.Exception == accessViolation || c.Exception == inPageError) && c.Address != 1<<64-1
+	}
+	if c.Mach.Exception != 0 {
+		return c.Mach.hasAddress()
 	}
 	return c.Fault() && c.Code != siKernel && (c.Signal == sigSEGV || c.Signal == sigBUS)
 }
@@ -117,7 +125,7 @@ func (c *Cause) Decode(p *Process, code []byte) {
 			c.Access = o.access
 			return
 		}
-		if (c.Signal == sigSEGV || c.Exception == accessViolation) && !canonical(o.address) {
+		if (c.Signal == sigSEGV || c.Exception == accessViolation || c.Mach.Exception == machBadAccess) && !canonical(o.address) {
 			c.Computed, c.IsComputed, c.Access = o.address, true, o.access
 			return
 		}
@@ -135,6 +143,8 @@ func (c *Cause) CodeText() string {
 	switch {
 	case c.HasException:
 		return fmt.Sprintf("exception %#08x", c.Exception)
+	case c.Mach.Exception != 0:
+		return fmt.Sprintf("exception %#x, code %#x", c.Mach.Exception, c.Mach.Code)
 	case c.Signal != 0 && c.HasCode:
 		return fmt.Sprintf("signal %d, code %d", c.Signal, c.Code)
 	case c.Signal != 0:
@@ -150,6 +160,9 @@ func (c *Cause) Name() string {
 			return name
 		}
 		return fmt.Sprintf("%#x", c.Exception)
+	}
+	if c.Mach.Exception != 0 {
+		return c.Mach.name()
 	}
 	if name := signalNames[c.Signal]; name != "" {
 		return name
@@ -175,7 +188,7 @@ func (c *Cause) Text() message.Text {
 		return message.Textf("%s: %s", name, c.where())
 	case c.Signal == sigSEGV && c.HasCode && c.Code == siKernel:
 		return message.Textf("%s: access to an address that no memory has; the processor does not tell which", name)
-	case c.HasException && c.Exception == accessViolation:
+	case c.HasException && c.Exception == accessViolation, c.Mach.Exception == machBadAccess:
 		return message.Textf("%s: access to an address that no memory has; the processor does not tell which", name)
 	case c.Signal != 0 && c.HasCode && c.Code <= 0 && c.Code != siTkill && c.Sender > 0:
 		return message.Textf("%s, sent by process %d", name, c.Sender)
@@ -218,7 +231,7 @@ func (c *Cause) where() message.Text {
 		return message.Textf("%s, null pointer + %d", text, address)
 	case -address < 4096:
 		return message.Textf("%s, null pointer - %d", text, -address)
-	case c.Signal == sigSEGV && c.Code == 2:
+	case c.Signal == sigSEGV && c.Code == 2, c.Mach.Exception == machBadAccess && c.Mach.Code == machProtectionFailure:
 		return message.Textf("%s, which its rights forbid", text)
 	}
 	return text
@@ -228,6 +241,9 @@ func (c *Cause) where() message.Text {
 func (c *Cause) meaning() message.Text {
 	if c.HasException {
 		return exceptionMeanings[c.Exception]
+	}
+	if c.Mach.Exception != 0 {
+		return c.Mach.meaning()
 	}
 	switch c.Signal {
 	case sigFPE:

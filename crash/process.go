@@ -22,7 +22,7 @@ import (
 type Process struct {
 	// Format is the name of the file's format: "ELF core", "minidump".
 	Format string
-	// System is the operating system: "Linux", "Windows", "Android", "macOS", or "" if it is not known.
+	// System is the operating system: "Linux", "Windows", "Android", "macOS", "iOS", or "" if it is not known.
 	System  string
 	Machine unwind.Machine
 	// PID is 0 if it is not known.

@@ -53,9 +53,10 @@ const (
 	headerSize          = 32
 	moduleSize          = 108
 	codeViewPDB         = "RSDS"
-	codeViewELF         = "BpEL"
+	codeViewELF         = "LEpB" // the number 0x4270454c
 	platformWindows     = 2
 	platformMacOS       = 0x8101
+	platformIOS         = 0x8102
 	platformLinux       = 0x8201
 	platformAndroid     = 0x8203
 	architectureX86     = 0
@@ -63,6 +64,7 @@ const (
 	architectureARM64   = 12
 	architectureARM64BP = 0x8003 // Breakpad's number from before Windows had one
 	requestedByUser     = 0xffffffff
+	requestedOnMach     = 0x43507378
 )
 
 // Detect reports whether a file that begins with head may be a minidump.
@@ -231,6 +233,8 @@ func (r *reader) system() error {
 		r.p.System = "Android"
 	case platform == platformMacOS:
 		r.p.System = "macOS"
+	case platform == platformIOS:
+		r.p.System = "iOS"
 	}
 	return nil
 }
@@ -425,7 +429,22 @@ func (r *reader) exception() {
 				c.Address = uint64(uint32(c.Address))
 			}
 		}
+	case r.p.System == "macOS" || r.p.System == "iOS":
+		if code == requestedOnMach {
+			break
+		}
+		c.Mach = crash.Mach{Exception: code, Code: uint64(flags), ARM: r.p.Machine == unwind.ARM64}
+		c.Address = address
+		// The parameters repeat the type and the code, which flags have cut to 32 bits.
+		if parameters >= 2 && parameter(0) == uint64(code) && uint32(parameter(1)) == flags {
+			c.Mach.Code = parameter(1)
+		}
+		if parameters >= 3 {
+			c.Mach.Subcode = parameter(2)
+		}
 	case code == requestedByUser:
+	case r.p.System == "":
+		c.Said = message.Textf("exception %#x of a system that is not known", code)
 	default:
 		c.Signal, c.Code, c.HasCode, c.Address = int(code), int32(flags), true, address
 	}
@@ -441,7 +460,7 @@ func (r *reader) exception() {
 		if r.context(&registers, location{order.Uint32(b[160:]), order.Uint32(b[164:])}) == nil {
 			t.Registers = registers
 		}
-		t.Crashed = c.Name() != ""
+		t.Crashed = c.Name() != "" || !c.Said.IsZero()
 		copy(r.p.Threads[1:i+1], r.p.Threads[:i])
 		r.p.Threads[0] = t
 		break
