@@ -82,6 +82,9 @@ type Finder struct {
 	carrierFiles []carrierFile
 	servers      []*server
 	client       *http.Client
+	// beside are the folders of images, by path.
+	besideMutex sync.Mutex
+	beside      map[string]*folder
 	// open opens what the rules permit; tests watch it.
 	open func(path string) (*symbols.File, error)
 }
@@ -188,6 +191,9 @@ func (s *search) findTable() {
 	}
 	if s.best[rankMatched] == nil {
 		s.useAttached()
+	}
+	if s.best[rankMatched] == nil && s.best[rankAttached] == nil {
+		s.useBuilds()
 	}
 	if s.best[rankMatched] == nil && s.best[rankAttached] == nil {
 		s.askServers()
@@ -461,12 +467,15 @@ func (s *search) trySymbols(path string, isImage bool) {
 	}
 	id := table.Identity()
 	match, why := s.compareTable(table)
-	if match == modules.Unknown && !isImage {
+	linked := match == modules.Different && !isImage && s.fitsDebugLink(path, id)
+	if (match == modules.Unknown || linked) && !isImage {
 		if by, reason := s.compareChecksum(path); by != modules.Unknown {
 			match, why = by, reason
+		} else if linked {
+			match, why = by, message.Textf("no identity was recorded to check it by")
 		}
 	}
-	if match == modules.Unknown && s.verified == nil && s.unknown != nil && !isImage &&
+	if match == modules.Unknown && !linked && s.verified == nil && s.unknown != nil && !isImage &&
 		s.unknown.Identity.Compare(id) == modules.Different {
 		match = modules.Different
 		why = message.Textf("it is %s, the image %s is %s", shared(id, s.unknown.Identity), s.unknownPath,
@@ -655,40 +664,4 @@ func (f *Finder) openTable(path string) (symbols.Table, error) {
 		return nil, message.Wrap(nil, "not a symbol file or image that is known here")
 	}
 	return nil, failure
-}
-
-// FindFor returns the symbols for a file on this machine, an image or a file
-// of symbols itself. An image's own identity stands for the recorded one; a
-// file of symbols is taken as it is, and is unverified.
-// The image is nil for a file of symbols that is not relocatable; of the image
-// only the fields can be read, its file is closed. Of a relocatable file RVAs
-// are places of its sections (see [image.Image.Place]).
-func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *image.Image, error) {
-	f.prepare()
-	file, err := f.open(path)
-	if err != nil {
-		return symbols.Binding{}, nil, err
-	}
-	img, err := image.Open(file)
-	file.Close()
-	if err == nil && !debugOnly(img) {
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			return symbols.Binding{}, nil, err
-		}
-		s := &search{Finder: f, ctx: ctx, expected: img.Identity, seen: make(map[string]bool),
-			module:   &modules.Module{Path: abs, Identity: img.Identity},
-			verified: img, verifiedPath: path, sections: true}
-		s.findTable()
-		return s.binding(), img, nil
-	}
-	if err != nil || !img.Relocatable {
-		img = nil
-	}
-	table, err := f.openTable(path)
-	if err != nil {
-		return symbols.Binding{}, nil, err
-	}
-	return symbols.Binding{Status: symbols.Unverified, Table: table, File: path,
-		Reason: message.Textf("%s; given by itself, with no image to check it by", table.Describe())}, img, nil
 }

@@ -28,6 +28,8 @@ type folder struct {
 	err   error
 	// tiers says that the folder is a symbol store of two tiers.
 	tiers bool
+	// builds tells the builds of its images.
+	builds buildIndex
 }
 
 func (d *folder) read() {

@@ -112,9 +112,13 @@ func rawID(t testing.TB, id string) string {
 func TestServersNotNeeded(t *testing.T) {
 	server := serve(t, http.NotFound)
 	dir := t.TempDir()
-	plant(t, dir, "gcc5.so="+dwarfData+"gcc5.so", "gcc5-stripped.so="+dwarfData+"gcc5-stripped.so")
+	plant(t, dir, "full/gcc5.so="+dwarfData+"gcc5.so", "stripped/gcc5-stripped.so="+dwarfData+"gcc5-stripped.so")
 	for _, name := range []string{"gcc5.so", "gcc5-stripped.so"} {
-		f := NewFinder(formats, []string{dir, "debuginfod:" + server.URL}, "", false)
+		folder := "full"
+		if name != "gcc5.so" {
+			folder = "stripped"
+		}
+		f := NewFinder(formats, []string{filepath.Join(dir, folder), "debuginfod:" + server.URL}, "", false)
 		f.Network, f.Cache = true, t.TempDir()
 		run(t, dir, f, &modules.Module{Path: "/bin/" + name, Identity: modules.Identity{BuildID: rawID(t, gcc5ID)}})
 		if asked := server.requests(); (len(asked) > 0) != (name == "gcc5-stripped.so") {
