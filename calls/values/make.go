@@ -322,7 +322,7 @@ func outs(list []Value, items []string, p *types.Parameter, place string) []Valu
 
 // writable reports whether a function may write to the memory that a parameter leads to, by the parameter's type.
 func writable(t *types.Type) bool {
-	return t != nil && (t.Kind == types.Pointer || t.Kind == types.Reference) && t.Target != nil && !strings.HasSuffix(t.Target.Name, " const")
+	return t != nil && (t.Kind == types.Pointer || t.Kind == types.Reference) && t.Target != nil && !t.Target.Const && !strings.HasSuffix(t.Target.Name, " const")
 }
 
 // keptPlaces makes those values unknown whose pointers the recorder has no room to keep until the call ends.

@@ -216,7 +216,7 @@ func TestPrototypesARM64(t *testing.T) {
 			if want := a.run(t, program); anyNumber.ReplaceAllString(out, "") != anyNumber.ReplaceAllString(want, "") {
 				t.Errorf("with the recorder the program writes %s\nwithout %s", out, want)
 			}
-			checkPrototypes(t, build.name, build.as, out, log, false)
+			checkPrototypes(t, a.cxx, build.name, build.as, out, log, false)
 		})
 	}
 }

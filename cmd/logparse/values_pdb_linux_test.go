@@ -120,7 +120,7 @@ func TestRecorderClangCL(t *testing.T) {
 	program := compileClangCL(t, "testdata/prototypes.cpp", "/O2 /clang:-finstrument-functions-after-inlining")
 	clangCLRecorder(t, filepath.Dir(program))
 	out, log := recordWine(t, program, slices.Concat(prototypeValues, []string{"./program.exe"})...)
-	checkPrototypes(t, "clang-cl "+hooks, "clang -O2 -finstrument-functions", out, log, false)
+	checkPrototypes(t, findCompiler("clang-cl"), "clang-cl "+hooks, "clang -O2 -finstrument-functions", out, log, false)
 }
 
 // TestPrototypesPDB is TestPrototypes with programs that have a PDB, of which clang-cl's have Microsoft's C++ ABI: exceptions and
@@ -147,7 +147,7 @@ func TestPrototypesPDB(t *testing.T) {
 			}
 			program := test.compile(t)
 			out, log := recordWine(t, program, slices.Concat(prototypeValues, []string{"./program.exe"})...)
-			checkPrototypes(t, test.name, test.as, out, log, false)
+			checkPrototypes(t, findCompiler("clang++"), test.name, test.as, out, log, false)
 		})
 	}
 }

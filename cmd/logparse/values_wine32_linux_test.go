@@ -145,7 +145,7 @@ func TestPrototypesWine32(t *testing.T) {
 			program := compile32(t, "testdata/prototypes.cpp", test.msvc, test.compiler...)
 			plan := plan32(t, program, prototypeSpecs...)
 			out, log := wine32(t, program, plan)
-			checkPrototypes(t, test.name, "", out, log, false)
+			checkPrototypes(t, test.compiler[0], test.name, "", out, log, false)
 		})
 	}
 }

@@ -29,6 +29,7 @@ func compileMinGW(t *testing.T, source string, compiler ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	needHeaders(t, compiler...)
 	dir := t.TempDir()
 	importLibrary(t, dir)
 	link := []string{mingw + "g++", "-static", "program.o", "liblogrec.a", "-o", "program.exe", "-Wl,--build-id"}
@@ -127,7 +128,7 @@ func TestPrototypesWine(t *testing.T) {
 			}
 			program := compileMinGW(t, "testdata/prototypes.cpp", build.compiler...)
 			out, log := recordWine(t, program, slices.Concat(prototypeValues, []string{"./program.exe"})...)
-			checkPrototypes(t, build.name, build.as, out, log, slices.Contains(build.compiler, "-minstrument-return=call"))
+			checkPrototypes(t, build.compiler[0], build.name, build.as, out, log, slices.Contains(build.compiler, "-minstrument-return=call"))
 		})
 	}
 }

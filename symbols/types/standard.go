@@ -32,12 +32,21 @@ func PlainName(name string) string {
 	}
 }
 
+// NamedByClass reports whether the name of a type says what its values are, so that it must be kept where a typedef gives it
+// another one: of the classes of the standard library, nullptr, functions, and pointers to methods.
+func NamedByClass(t *Type) bool {
+	if t.Name == NullPointer || t.Name == MethodPointer || t.Name == Routine {
+		return true
+	}
+	return strings.HasPrefix(t.Name, "std::") && (t.Kind == Struct || t.Kind == Text && strings.HasPrefix(t.Name, StdString))
+}
+
 // StandardText returns StdString or StdStringView for the plain name of a class that is one of these, else "".
 func StandardText(plain string) string {
 	switch {
-	case strings.HasPrefix(plain, "std::basic_string<char,") || plain == "std::string" || plain == "std::basic_string<char>":
+	case strings.HasPrefix(plain, "std::basic_string<char,") || plain == StdString || plain == "std::basic_string<char>":
 		return StdString
-	case strings.HasPrefix(plain, "std::basic_string_view<char,") || plain == "std::basic_string_view<char>":
+	case strings.HasPrefix(plain, "std::basic_string_view<char,") || plain == StdStringView || plain == "std::basic_string_view<char>":
 		return StdStringView
 	}
 	return ""

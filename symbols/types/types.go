@@ -37,6 +37,8 @@ const (
 	NullPointer = "std::nullptr_t"
 	// MethodPointer is the type of pointers to methods, of a function and an adjustment.
 	MethodPointer = "method pointer"
+	// Routine is the type of functions.
+	Routine = "function"
 )
 
 // A Library is an implementation of the C++ standard library. Each lays its strings out in memory in its own
@@ -75,6 +77,8 @@ type Type struct {
 	Indirect bool
 	// Doubtful says that it is not known whether Indirect holds.
 	Doubtful bool
+	// Const says that it is constant, also where its Name does not say so, because it is that of a typedef.
+	Const bool
 	// Complex says that it is a complex number of C, of two members.
 	Complex bool
 	// Library is, of a string, the implementation of the C++ standard library that it belongs to; "" where that

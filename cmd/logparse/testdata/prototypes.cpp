@@ -3,72 +3,13 @@
 //   = FUNCTION
 //   NAME<TAB>VALUE
 // Values are written as LogParser writes them.
-#include <complex>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <array>
+#include <complex>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#if defined(__clang__)
-#define CALLED __attribute__((noinline))
-#else
-#define CALLED __attribute__((noipa))
-#endif
-
-namespace told {
-
-using std::string;
-
-string put(bool v) { return v ? "true" : "false"; }
-string put(char v) { return v & 0x80 ? "'\\x" + string{"0123456789abcdef"[(v >> 4) & 15], "0123456789abcdef"[v & 15]} + "'" : string{'\'', v, '\''}; }
-string put(wchar_t v) { return string{'\'', (char)v, '\''}; }
-string put(char16_t v) { return string{'\'', (char)v, '\''}; }
-string put(char32_t v) { return string{'\'', (char)v, '\''}; }
-string put(signed char v) { return std::to_string((int)v); }
-string put(unsigned char v) { return std::to_string((int)v); }
-string put(short v) { return std::to_string(v); }
-string put(unsigned short v) { return std::to_string(v); }
-string put(int v) { return std::to_string(v); }
-string put(unsigned v) { return std::to_string(v); }
-string put(long v) { return std::to_string(v); }
-string put(unsigned long v) { return std::to_string(v); }
-string put(long long v) { return std::to_string(v); }
-string put(unsigned long long v) { return std::to_string(v); }
-#ifdef __SIZEOF_INT128__
-using Int128 = __int128;
-using Uint128 = unsigned __int128;
-string put(unsigned __int128 v) { return v < 10 ? string(1, (char)('0' + (int)v)) : put(v / 10) + (char)('0' + (int)(v % 10)); }
-string put(__int128 v) { return v < 0 ? "-" + put(-(unsigned __int128)v) : put((unsigned __int128)v); }
-#else  // machines of 32 bits have none
-using Int128 = long long;
-using Uint128 = unsigned long long;
-#endif
-template <class F> string number(F v) {
-  char b[64];
-  string s(b, std::snprintf(b, sizeof b, "%.9g", (double)v));
-  return s.find_first_of(".en") == string::npos ? s + ".0" : s;
-}
-string put(float v) { return number(v); }
-string put(double v) { return number(v); }
-string put(long double v) { return number(v); }
-string quoted(std::string_view v, bool cut) { return "\"" + string(v) + "\"" + (cut ? "…" : ""); }
-string put(std::string_view v) { return quoted(v.substr(0, 64), v.size() > 64); }
-string put(const string &v) { return put(std::string_view(v)); }
-string put(const char *v) { return v ? put(std::string_view(v)) : "null"; }
-string put(const void *v) {
-  char b[32];
-  if (!v) return "null";
-  std::snprintf(b, sizeof b, "0x%llx", (unsigned long long)(uintptr_t)v);
-  return b;
-}
-
-}  // namespace told
+#include "told.h"
 
 namespace app {
 
@@ -118,12 +59,6 @@ string put(Small v) { return v == Small::One ? "One" : v == Small::Last ? "Last"
 string put(Plain v) { return v == PlainA ? "PlainA" : v == PlainB ? "PlainB" : std::to_string((int)v); }
 string put(Flag v) { return v == (Read | Exec) ? "Read|Exec" : v == (Write | 64) ? "Write|0x40" : v == Write ? "Write" : v == 64 ? "0x40" : std::to_string((int)v); }
 string put(Signed v) { return v == Signed::Minus ? "Minus" : v == Signed::Zero ? "Zero" : std::to_string((int)v); }
-template <class... V> string put_all(V... list) {
-  string s = "{";
-  ((s += (s.size() > 1 ? ", " : "") + list), ...);
-  return s + "}";
-}
-template <class T> string m(const char *name, const T &v) { return string(name) + " = " + put(v); }
 string put(Ints v) { return put_all(m("x", v.x), m("y", v.y)); }
 string put(Longs v) { return put_all(m("a", v.a), m("b", v.b)); }
 string put(Floats2 v) { return put_all(m("x", v.x), m("y", v.y)); }
@@ -137,11 +72,6 @@ string put(Three v) { return put_all(m("a", v.a), m("b", v.b), m("c", v.c)); }
 string put(Mixed v) { return put_all(m("c", v.c), m("s", v.s), m("i", v.i)); }
 string put(Bits v) { return put_all(m("a", (unsigned)v.a), m("b", (int)v.b), m("c", (unsigned)v.c)); }
 string put(Either v) { return put_all(m("i", v.i), m("u", v.u)); }
-string list(const int *v, int n) {
-  string s = "[";
-  for (int i = 0; i < n; i++) s += (i ? ", " : "") + put(v[i]);
-  return s + "]";
-}
 string put(Four v) { return "{v = " + list(v.v, 4) + "}"; }
 string put(Wide v) { return put_all(m("v", v.v)); }
 string put(Nested v) { return put_all("a = " + put(v.a), "b = " + put(v.b)); }
@@ -155,23 +85,9 @@ string put(Text3 v) { return "{t = \"" + string(v.t, 3) + "\"}"; }
 string put(std::pair<int, int> v) { return put_all(m("first", v.first), m("second", v.second)); }
 string put(std::complex<double> v) { return put_all(m("re", v.real()), m("im", v.imag())); }
 
-// A Call prints a call when it ends.
-class Call {
- public:
-  explicit Call(const char *function) { std::printf("= %s\n", function); }
-  ~Call() { std::fflush(stdout); }
-  Call &text(const char *name, const string &value) {
-    std::printf("%s\t%s\n", name, value.c_str());
-    return *this;
-  }
-  template <class T> Call &a(const char *name, const T &v) { return text(name, put(v)); }
-  template <class T> T r(T v) {
-    text("return", put(v));
-    return v;
-  }
-};
-
 }  // namespace told
+
+#include "told_call.h"
 
 namespace app {
 

@@ -192,7 +192,8 @@ type reader struct {
 	scopes map[dwarf.Offset]string
 	built  map[dwarf.Offset]*types.Type
 	// unfinished are classes whose members are being read.
-	unfinished map[*types.Type]bool
+	// and the copies of them that were made meanwhile, under other names.
+	unfinished map[*types.Type][]*types.Type
 	seen       []dwarf.Offset // concrete functions
 	seek       *dwarf.Reader
 }
@@ -204,20 +205,22 @@ const (
 	attrVector    = dwarf.Attr(0x2107)
 	attrAlignment = dwarf.Attr(0x88)
 	// tagParameterPack has the parameters that stand for "T... t".
-	tagParameterPack = dwarf.Tag(0x4108)
-	ccByReference    = 4
-	ccByValue        = 5
-	ccNone           = 3    // the convention is not the machine's
-	ccUser           = 0x40 // from here on conventions of compilers: the other system's, or of vectors
-	encodingUTF      = 0x10
-	encodingFloat    = 0x04
-	encodingSigned   = 0x05
+	tagParameterPack  = dwarf.Tag(0x4108)
+	attrExportSymbols = dwarf.Attr(0x89)
+	tagTemplateAlias  = dwarf.Tag(0x43)
+	ccByReference     = 4
+	ccByValue         = 5
+	ccNone            = 3    // the convention is not the machine's
+	ccUser            = 0x40 // from here on conventions of compilers: the other system's, or of vectors
+	encodingUTF       = 0x10
+	encodingFloat     = 0x04
+	encodingSigned    = 0x05
 )
 
 // unit reads the entries of a unit, behind whose first one in stands.
 func (r *reader) unit(in *dwarf.Reader) error {
 	r.scopes, r.built, r.seen = make(map[dwarf.Offset]string), make(map[dwarf.Offset]*types.Type), r.seen[:0]
-	r.seek, r.unfinished = r.data.Reader(), make(map[*types.Type]bool)
+	r.seek, r.unfinished = r.data.Reader(), make(map[*types.Type][]*types.Type)
 	var scope []string
 	for depth := 1; depth > 0; {
 		e, err := in.Next()
@@ -248,6 +251,8 @@ func (r *reader) unit(in *dwarf.Reader) error {
 			switch {
 			case name == "" && e.Tag == dwarf.TagNamespace:
 				inner = join(around, "(anonymous namespace)")
+			case around == "std" && name != libstdcxxNamespace && e.Val(attrExportSymbols) == true:
+				// Libraries choose the name of this inline namespace when they are built.
 			case name != "":
 				inner = join(around, name)
 			}

@@ -7,11 +7,14 @@ import (
 	"logparser/symbols/types"
 )
 
+// libstdcxxNamespace is the inline namespace in std that only libstdc++ has.
+const libstdcxxNamespace = "__cxx11"
+
 // library returns to which standard library the std::string or std::string_view belongs whose entry was read
 // last. It looks at the members, and returns "" if they are not those of a known layout.
 func (r *reader) library(e *dwarf.Entry, scope string, size int) types.Library {
 	if declared, _ := e.Val(dwarf.AttrDeclaration).(bool); declared {
-		if strings.HasSuffix(scope, "std::__cxx11") {
+		if strings.HasSuffix(scope, "std::"+libstdcxxNamespace) {
 			return types.Libstdcxx // no other library has that namespace
 		}
 		return ""

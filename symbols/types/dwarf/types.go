@@ -54,29 +54,13 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 		if word == "" {
 			return t
 		}
-		qualified := *t
-		qualified.Name += word
-		if !r.unfinished[t] {
-			r.built[at] = &qualified
-		}
-		return &qualified
-	case dwarf.TagTypedef:
+		return r.copyOf(t, at, t.Name+word, t.Const || e.Tag == dwarf.TagConstType)
+	case dwarf.TagTypedef, tagTemplateAlias:
 		t := target()
-		if t == nil {
-			return nil
-		}
-		if t.Name == types.NullPointer {
+		if t == nil || types.NamedByClass(t) {
 			return t
 		}
-		named := *t
-		named.Name = types.PlainName(join(r.scopes[at], name))
-		if t.Kind == types.Text && t.Name == types.StdString && strings.HasSuffix(named.Name, "::string") {
-			named.Name = types.StdString
-		}
-		if !r.unfinished[t] {
-			r.built[at] = &named
-		}
-		return &named
+		return r.copyOf(t, at, types.PlainName(join(r.scopes[at], name)), t.Const)
 	case dwarf.TagEnumerationType:
 		return r.enum(e, at, name, size, target)
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
@@ -84,12 +68,12 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 	case dwarf.TagArrayType:
 		return r.array(e, at, target, depth)
 	case dwarf.TagSubroutineType:
-		t := opaque("function", 0)
+		t := opaque(types.Routine, 0)
 		r.built[at] = t
 		return t
 	case dwarf.TagPtrToMemberType:
 		t := &types.Type{Kind: types.Int, Size: r.im.PointerSize, Name: "member pointer"}
-		if to := target(); to != nil && to.Name == "function" {
+		if to := target(); to != nil && to.Name == types.Routine {
 			t = methodPointer(r.im.PointerSize)
 		}
 		r.built[at] = t
@@ -103,6 +87,31 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 		return t
 	}
 	return opaque(name, size)
+}
+
+// copyOf returns a copy of a type with another name, for the entry at an offset. A copy of a class that is still being read gets
+// the rest when that is done.
+func (r *reader) copyOf(t *types.Type, at dwarf.Offset, name string, constant bool) *types.Type {
+	c := *t
+	c.Name, c.Const = name, constant
+	r.built[at] = &c
+	if copies, unfinished := r.unfinished[t]; unfinished {
+		r.unfinished[t] = append(copies, &c)
+		r.unfinished[&c] = nil
+	}
+	return &c
+}
+
+// finish says that a class has been read.
+func (r *reader) finish(t *types.Type) {
+	copies := r.unfinished[t]
+	delete(r.unfinished, t)
+	for _, c := range copies {
+		name, constant := c.Name, c.Const
+		*c = *t
+		c.Name, c.Const = name, constant
+		r.finish(c)
+	}
 }
 
 // methodPointer is the type of pointers to methods by the C++ ABI of Itanium.
@@ -177,7 +186,7 @@ func (r *reader) pointer(e *dwarf.Entry, at, of dwarf.Offset, hasType bool, dept
 			t.Name = t.Target.Name + mark
 		}
 	}
-	if to := t.Target; t.Kind == types.Pointer && to != nil && to.Kind == types.Char && to.Size == 1 && strings.HasSuffix(to.Name, " const") {
+	if to := t.Target; t.Kind == types.Pointer && to != nil && to.Kind == types.Char && to.Size == 1 && to.Const {
 		t.Kind, t.Target = types.Text, nil
 	}
 	return t
@@ -238,8 +247,8 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 		t.Kind = types.Opaque
 		return t
 	}
-	r.unfinished[t] = true
-	defer delete(r.unfinished, t)
+	r.unfinished[t] = nil
+	defer r.finish(t)
 	var bases, members []types.Member
 	var methods []*dwarf.Entry
 	for _, c := range list {
@@ -411,7 +420,7 @@ func (r *reader) member(e *dwarf.Entry, depth int) (m types.Member, ok bool) {
 	if of, has := e.Val(dwarf.AttrType).(dwarf.Offset); has {
 		m.Type = r.typeAt(of, depth+1)
 	}
-	if m.Type != nil && alignment > int64(m.Type.Align) && alignment <= 1<<12 && !r.unfinished[m.Type] {
+	if m.Type != nil && alignment > int64(m.Type.Align) && alignment <= 1<<12 {
 		aligned := *m.Type
 		aligned.Align = int(alignment)
 		m.Type = &aligned
