@@ -1,8 +1,10 @@
 package app
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/demangle"
+	"logparser/symbols/store"
 )
 
 // A NamedImage is an image that the user names for the addresses of a text.
@@ -32,6 +35,9 @@ type Symbolizer struct {
 	given   int
 	modules map[textModuleKey]*textModule
 	known   map[textPlace]*TextSymbol
+	// recorded are the modules of the logs in the current folder, if askedLogs.
+	recorded  []string
+	askedLogs bool
 	// microdump takes the lines of a microdump that has not ended; nil outside of one.
 	microdump *minidump.Microdump
 }
@@ -46,6 +52,8 @@ type textModuleKey struct {
 type textModule struct {
 	*Image
 	path string
+	// guessed says that the file was found by its name alone, in a place that the text does not tell.
+	guessed bool
 	// functions are the first bytes of functions by name; nil while nobody asked.
 	functions map[string]uint64
 }
@@ -62,6 +70,8 @@ type TextSymbol struct {
 	// File is the image or symbol file that named it.
 	File   string
 	Status symbols.Status
+	// Guessed says that the file was found by its name alone, and nothing tells that it is the one that ran.
+	Guessed bool
 	// RVA is that of the byte that was looked up.
 	RVA uint64
 }
@@ -93,6 +103,18 @@ func NewSymbolizer(ctx context.Context, in Inputs, given []NamedImage) (*Symboli
 	}
 	s.given = len(s.opened)
 	return s, nil
+}
+
+// TakeMaps takes the mappings of a process from a text: /proc/PID/maps, or what debuggers print of them. They hold for the addresses of
+// the text until it has others. It returns how many there are.
+func (s *Symbolizer) TakeMaps(maps io.Reader) (int, error) {
+	const most = 64 << 20 // bytes
+	lines := bufio.NewScanner(io.LimitReader(maps, most))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		s.reader.Line(strings.TrimRight(lines.Text(), "\r"))
+	}
+	return s.reader.Mappings(), lines.Err()
 }
 
 // Close closes what was opened.
@@ -240,29 +262,47 @@ func (s *Symbolizer) module(ctx context.Context, f *texts.Reference) (*textModul
 	if len(s.modules) >= most {
 		return nil, nil
 	}
-	finder := newFinder(s.in, "")
-	img, err := beside(ctx, func() *Image {
-		binding, linked := finder.FindWithImage(ctx, &modules.Module{Path: f.Module, Identity: f.Identity})
-		return &Image{binding: binding, linked: linked}
-	}, func(img *Image) { img.Close() })
+	m, err := beside(ctx, func() *textModule { return s.find(ctx, f) }, func(m *textModule) { m.Close() })
 	if err != nil {
 		return nil, err
 	}
-	m := &textModule{Image: img, path: f.Module}
 	s.modules[key] = m
 	s.opened = append(s.opened, m)
 	return m, nil
 }
 
+// find looks for a module that the user has not named.
+func (s *Symbolizer) find(ctx context.Context, f *texts.Reference) *textModule {
+	finder := newFinder(s.in, "")
+	finder.LooseNames = true
+	binding, linked := finder.FindWithImage(ctx, &modules.Module{Path: f.Module, Identity: f.Identity})
+	m := &textModule{Image: &Image{binding: binding, linked: linked}, path: f.Module}
+	if binding.Table != nil && !m.otherBuild(f) || s.in.NoRecordedPaths || absolute(f.Module) {
+		return m
+	}
+	found := s.lookAround(ctx, f)
+	if found == nil {
+		return m
+	}
+	m.Close()
+	return found
+}
+
+// absolute reports whether a path is one from the root of a system, of whichever.
+func absolute(path string) bool {
+	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+}
+
 // sameModule reports whether a file that the user named is the module that a text
-// names. Only their names count, and texts leave the extension out.
+// names. Only their names count, and texts leave the extension out and change what cannot be
+// in a symbol's name.
 func sameModule(file, module string) bool {
 	a, b := filepath.Base(file), modules.BaseName(module)
 	if strings.EqualFold(a, b) {
 		return true
 	}
 	stem := strings.TrimSuffix(a, filepath.Ext(a))
-	return b != "" && strings.EqualFold(stem, b)
+	return b != "" && (strings.EqualFold(stem, b) || store.LooseName(a) == store.LooseName(b) || store.LooseName(stem) == store.LooseName(b))
 }
 
 // symbol looks a reference up.
@@ -284,7 +324,7 @@ func (s *Symbolizer) symbol(m *textModule, f *texts.Reference) *TextSymbol {
 	}
 	var found *TextSymbol
 	if sym, err := m.Lookup(place.rva); err == nil {
-		found = &TextSymbol{Symbol: sym, File: m.binding.File, Status: m.binding.Status, RVA: place.rva}
+		found = &TextSymbol{Symbol: sym, File: m.binding.File, Status: m.binding.Status, RVA: place.rva, Guessed: m.guessed}
 	}
 	s.known[place] = found
 	return found

@@ -73,7 +73,7 @@ func (l *NamedLine) AppendNames(b []byte) []byte {
 		f := &l.References[i]
 		switch {
 		case f.Symbol != nil && !f.Symbol.saidBy(l.Text):
-			b = appendSymbol(b, &f.Symbol.Symbol)
+			b = f.Symbol.appendTo(b)
 		case f.Symbol == nil && f.OtherBuild != "" && f.OtherBuild != other:
 			other = f.OtherBuild
 			b = append(append(append(b, "  => [mismatched] "...), rows.Visible(other)...), " is of another build"...)
@@ -82,13 +82,19 @@ func (l *NamedLine) AppendNames(b []byte) []byte {
 	return b
 }
 
-// appendSymbol appends what is added to a line for a symbol.
-func appendSymbol(b []byte, sym *Symbol) []byte {
-	for i := range sym.Frames {
-		f := &sym.Frames[i]
+// unverifiedMark stands before names of a file that was found by its name alone.
+const unverifiedMark = "[unverified] "
+
+// appendTo appends what is added to a line for a symbol.
+func (t *TextSymbol) appendTo(b []byte) []byte {
+	for i := range t.Symbol.Frames {
+		f := &t.Symbol.Frames[i]
 		before := ", inlined into "
 		if i == 0 {
 			before = "  => "
+			if t.Guessed {
+				before += unverifiedMark
+			}
 		}
 		b = append(append(b, before...), rows.Visible(f.Function)...)
 		if f.File != "" {

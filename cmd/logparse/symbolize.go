@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +34,7 @@ type jsonReference struct {
 func newSymbolize() *cobra.Command {
 	var in app.Inputs
 	var images []string
+	var maps string
 	var asJSON, follow bool
 	cmd := &cobra.Command{
 		Use:   "symbolize [FILE]",
@@ -47,10 +50,18 @@ addresses with 0x in any other text. Each has its own rule for return addresses,
 them: docs/symbolize.md.
 
 Where modules lay in memory is taken from the text, if it has /proc/PID/maps,
-markup or lists of modules; or from --image FILE@BASE. Without either, an
---image stands for the addresses that it is linked to.`,
+markup or lists of modules; from --maps FILE, a copy of the maps that lies
+beside the text, or --maps PID of a process that still runs; or from
+--image FILE@BASE. Without any, an --image stands for the addresses that it is
+linked to.
+
+A program that the text names without its folder, such as ./app, is looked for
+where the text says that it ran, below the current folder, in PATH, and among
+what was recorded here. Its names are marked [unverified], unless the text has
+its build-id.`,
 		Example: `  ./app 2>&1 | logparse symbolize
   logparse symbolize crash.txt --image build/app --symbols build
+  logparse symbolize addresses.txt --maps maps.txt
   logparse symbolize trace.txt --image app.exe@0x7ff612340000 --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,6 +88,11 @@ markup or lists of modules; or from --image FILE@BASE. Without either, an
 				return err
 			}
 			defer s.Close()
+			if maps != "" {
+				if err := takeMaps(s, maps); err != nil {
+					return err
+				}
+			}
 			w := symbolizing{s: s, out: bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16), asJSON: asJSON}
 			err = w.run(cmd.Context(), text)
 			for _, m := range s.Unresolved() {
@@ -88,10 +104,34 @@ markup or lists of modules; or from --image FILE@BASE. Without either, an
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&images, "image", nil, "an image of the program, `FILE` or FILE@BASE (repeatable)")
+	flags.StringVar(&maps, "maps", "", "where modules lay: `FILE`, a copy of /proc/PID/maps, or the PID of a process")
 	addSymbolFlags(cmd, &in)
 	flags.BoolVar(&follow, "follow", false, "go on when FILE grows, until interrupted")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object for each address instead of the text")
 	return cmd
+}
+
+// takeMaps takes the mappings of a file, or of a process.
+func takeMaps(s *app.Symbolizer, name string) error {
+	path := name
+	if _, err := strconv.ParseUint(name, 10, 31); err == nil {
+		if _, err := os.Stat(name); err != nil {
+			path = filepath.Join("/proc", name, "maps")
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("--maps: %w", err)
+	}
+	defer f.Close()
+	n, err := s.TakeMaps(f)
+	if err != nil {
+		return fmt.Errorf("--maps %s: %w", name, err)
+	}
+	if n == 0 {
+		return fmt.Errorf("--maps %s: no line of it tells where a file lay in memory; it should be a copy of /proc/PID/maps", name)
+	}
+	return nil
 }
 
 // givenImages reads FILE and FILE@BASE.

@@ -272,7 +272,7 @@ func (r *Reader) readBacktrace(line string) bool {
 		}
 		path, inner = before[:k], before[k+1:len(before)-1]
 	}
-	if path = strings.TrimLeft(path, " \t"); path == "" {
+	if path = pathBehind(path); path == "" {
 		return false
 	}
 	if r.locate(&f) {
@@ -294,4 +294,19 @@ func (r *Reader) readBacktrace(line string) bool {
 	}
 	r.refs = append(r.refs, f)
 	return true
+}
+
+// pathBehind returns the path at the end of a text that may have something else before it, such as the words that a program
+// puts before each line of its log. A path that begins the text may have blanks.
+func pathBehind(text string) string {
+	text = strings.TrimLeft(text, " \t")
+	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") {
+		return text
+	}
+	for _, begin := range [...]string{" /", " ./", " ../", "\t/", "\t./"} {
+		if i := strings.Index(text, begin); i >= 0 {
+			return text[i+1:]
+		}
+	}
+	return text[strings.LastIndexAny(text, " \t")+1:]
 }

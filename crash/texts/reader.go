@@ -21,6 +21,8 @@ type Reader struct {
 	event        windowsEvent
 	// builds has the identities from systemd's list of modules, by module name.
 	builds map[string]modules.Identity
+	// programs and folders are where the text says that programs lie and ran.
+	programs, folders []string
 	// apple is the state of reading a report of macOS. It is nil for other texts.
 	apple *appleReport
 	refs  []Reference
@@ -33,6 +35,8 @@ const (
 	noList listFormat = iota
 	javaList
 	perfList
+	walkList
+	debuggerList
 )
 
 // NewReader returns a reader without mappings.
@@ -108,9 +112,12 @@ var formats = [...]struct {
 	{[]string{"==0x", "== ", "==ERROR", "==WARN"}, (*Reader).readDoubleEquals},
 	{[]string{" ip ", " ip:"}, (*Reader).readKernelFault},
 	{[]string{"+0x"}, (*Reader).readKernelTrace},
+	{[]string{"Binary file "}, (*Reader).readPython},
 	{[]string{"[0x"}, (*Reader).readBacktrace},
 	{[]string{"[", "libjvm"}, (*Reader).readJava},
 	{[]string{"pc=0x", "pc=0"}, (*Reader).readGo},
+	{[]string{"@ 0"}, (*Reader).readFolly},
+	{[]string{"0x"}, (*Reader).readStackwalk},
 	{[]string{": 0x", ":     0x"}, (*Reader).readRust},
 	{[]string{"symbols)", "(deferred)"}, (*Reader).readWinDbgModule},
 	{[]string{"!", "+0x", "`"}, (*Reader).readWinDbg},
@@ -125,18 +132,31 @@ var formats = [...]struct {
 func (r *Reader) Line(line string) []Reference {
 	r.refs = r.refs[:0]
 	r.before = r.list
-	r.Pass(line)
+	u := undress(line)
+	r.Pass(u.text)
+	r.readLine(u.text)
+	if len(u.text) != len(line) {
+		for i := range r.refs {
+			f := &r.refs[i]
+			f.Start, f.End = u.at(f.Start), u.at(f.End-1)+1
+		}
+	}
+	return r.refs
+}
+
+// readLine reads a line by the first format that it has.
+func (r *Reader) readLine(line string) {
 	if strings.Contains(line, buildIDWords) {
 		r.readBuildIDs(line)
 	}
+	r.readPlaces(line)
 	for i := range formats {
 		f := &formats[i]
 		if slices.ContainsFunc(f.marks, func(m string) bool { return strings.Contains(line, m) }) && f.read(r, line) {
-			return r.refs
+			return
 		}
 	}
 	r.readFree(line)
-	return r.refs
 }
 
 // Pass is called instead of Line for a line that is not [Interesting].
@@ -199,7 +219,7 @@ var needles = [...]struct {
 	{"0x", 1}, {"0X", 1}, {"0×", 1}, {"{{{", 0}, {" ip ", 2}, {" ip:", 3}, {"pc ", 0}, {"xp ", 0}, {"--p ", 1}, {"w-p ", 1}, {"--s ", 1},
 	{"w-s ", 1}, {"-xs ", 0}, {"(/", 0}, {"([", 0}, {sectionMark, 0}, {"!", 0}, {".dll, ", 0}, {".exe, ", 0}, {".DLL, ", 0}, {".EXE, ", 0},
 	{"<signal handler called>", 0}, {`"imageOffset"`, 0}, {`"imageIndex"`, 0}, {`"frames"`, 0}, {"google-breakpad", 6}, {" symbols)", 8}, {"(deferred)", 0},
-	{" build-id ", 6},
+	{" build-id ", 6}, {programWords[0], 10}, {programWords[1], 15}, {folderWords[0], 3}, {folderWords[1], 16}, {folderWords[2], 3}, {"@ 0", 0}, {"\x1b[", 0}, // between whose parts colours may stand
 }
 
 // rare has the needles by the byte that is searched for.

@@ -253,6 +253,81 @@ Fault offset: 0x00000000000e6d23`, []string{
 		"0x00007f1234567890 exact libc.so.6 linked 0x27890 18b9a9a8c523e5cfe5b5d946d605d09242f09798",
 		"0x00007f1234567895 return libc.so.6 linked 0x27895 18b9a9a8c523e5cfe5b5d946d605d09242f09798",
 	}},
+	{"folly", "    @ 000055ce12345678 folly::f(int)\n    @ 0000000000401234 (unknown)\n@ 00 a@ 000055ce12345678 by x", []string{
+		"000055ce12345678 return process 0x55ce12345678",
+		"0000000000401234 return process 0x401234",
+	}},
+	{"Python", `Current thread's C stack trace (most recent call first):
+  Binary file "/usr/lib/libpython3.14.so.1.0", at _Py_DumpStack+0x4a [0x7f0123456789]
+  Binary file "/usr/bin/my app", at +0x1d3ae7 [0x5580123d3ae7]
+  Binary file "/usr/bin/app" [0x401136]
+  Binary file '<unknown>' [0x7f00deadbeef]`, []string{
+		"0x7f0123456789 return /usr/lib/libpython3.14.so.1.0 _Py_DumpStack+0x4a",
+		"0x5580123d3ae7 return /usr/bin/my app linked 0x1d3ae7",
+		"0x401136 return /usr/bin/app linked 0x401136",
+		"0x7f00deadbeef return process 0x7f00deadbeef",
+	}},
+	{"WinDbg, kb", strings.ReplaceAll(` # ChildEBP RetAddr  Args to Child
+00 006ffb2c 778624c0 00401000 00000001 00000000 ntdll!RtlpNtSetValueKey+0x27a0
+01 006ffb4c 00401099 00401000 00000002 00000000 app+0x1072 (FPO: [3,4,0])
+ChildEBP RetAddr  Args to Child
+006ffb2c 778624c0 00401000 00000001 00000000 ntdll!RtlpNtSetValueKey+0x27a0
+006ffb4c 00401099 00401000 00000002 00000000 app+0x1072
+RetAddr           : Args to Child                                                           : Call Site
+00007ff6'12341072 : 00007ff6'12340000 00007ff6'12341000 00000000'00000000 00000000'00000000 : ntdll!Foo+0x12
+00000012'7f2ff8d0 00007ff6'12341072 : 00007ff6'12340000 00007ff6'12341000 00000000'00000000 00000000'00000000 : ntdll!Foo+0x12
+00000012'7f2ff8e0 00007ff6'12341099 : 00000000'00000001 00000000'00000002 00000000'00000003 00000000'00000004 : app+0x1072 [c:\src\f.cpp @ 7]`, "'", "`"), []string{
+		"ntdll!RtlpNtSetValueKey+0x27a0 exact ntdll RtlpNtSetValueKey+0x27a0",
+		"app+0x1072 return app linked 0x1072",
+		"ntdll!RtlpNtSetValueKey+0x27a0 exact ntdll RtlpNtSetValueKey+0x27a0",
+		"app+0x1072 return app linked 0x1072",
+		"ntdll!Foo+0x12 exact ntdll Foo+0x12",
+		"ntdll!Foo+0x12 return ntdll Foo+0x12",
+		"app+0x1072 return app linked 0x1072",
+	}},
+	{"stackwalk", `Thread 0 (crashed)
+ 0  crash + 0x1d72
+     rax = 0x0000000000401d72   rdx = 0x00000000004041b9
+     rip = 0x0000000000401d72
+    Found by: given as instruction pointer in context
+ 1  crash!main + 0x12
+     rbp = 0x0000000000401d72   rip = 0x00000000004041b9
+    Found by: call frame info
+ 2  crash!start [start.cc : 12 + 0x5]
+     rip = 0x00000000004041c9
+    Found by: call frame info
+ 3  lib c.so.6 + 0x2724a
+rip = 0x00000000004041c9`, []string{
+		"crash + 0x1d72 exact crash linked 0x1d72",
+		"crash!main + 0x12 return crash main+0x12",
+		"lib c.so.6 + 0x2724a return lib c.so.6 linked 0x2724a",
+		"0x00000000004041c9 exact process 0x4041c9",
+	}},
+	{"colours", "\x1b[1m#0\x1b[0m  \x1b[34m0x0000555555555272\x1b[39;49m\x1b[m in \x1b[33minner\x1b[m ()\n\x1b[34m#1  0x000055555555528e\x1b[m in mid ()\n" +
+		"\x1b[31m/opt/seg(+0x1272)\x1b[0m[0x55b25f3cb272]\x1b[K", []string{
+		"0x0000555555555272 exact process 0x555555555272",
+		"0x000055555555528e return process 0x55555555528e",
+		"0x55b25f3cb272 return /opt/seg linked 0x1272",
+	}},
+	{"behind a log's prefix", `2024-05-01T10:00:00.123456789Z stderr F /lib/x86_64-linux-gnu/libc.so.6(+0x2724a)[0x7f42dbefc24a]
+2024-05-01T10:00:00.123456789+02:00 stderr F     #0 0x5650da804a96  (/opt/ac+0x10ba96) (BuildId: b9b7)
+May  1 10:00:00 host app[12]: ./seg(+0x1272)[0x55b25f3cb272]
+May 11 10:00:00 host app[12]:    0:     0x557dd76fa97a - <unknown>
+web_1  | V  [libjvm.so+0xed2f94]  Unsafe_PutLong+0x124
+web_1  | C  [libjli.so+0x4592]  JavaMain+0xd82
+[2024-05-01 10:00:00] ERROR my.logger: ./seg(+0x1273)[0x55b25f3cb273]
+ERROR seg(mid+0x18) [0x55b25f3cb28e]
+/opt/my programs/seg(+0x1272)[0x55b25f3cb272]`, []string{
+		"0x7f42dbefc24a return /lib/x86_64-linux-gnu/libc.so.6 linked 0x2724a",
+		"0x5650da804a96 called /opt/ac linked 0x10ba96 b9b7",
+		"0x55b25f3cb272 return ./seg linked 0x1272",
+		"0x557dd76fa97a return process 0x557dd76fa97a",
+		"0xed2f94 exact libjvm.so linked 0xed2f94",
+		"0x4592 return libjli.so linked 0x4592",
+		"0x55b25f3cb273 return ./seg linked 0x1273",
+		"0x55b25f3cb28e return seg mid+0x18",
+		"0x55b25f3cb272 return /opt/my programs/seg linked 0x1272",
+	}},
 	{"no addresses", "2026-11-26 21:00:07 up\n21:00:00.000000 00:00:00\n4711:00:00:00 x.y\n#define X 12\nissue #15 is fixed\n12:30:01 started: ok, 5%\n== results ==\n", nil},
 }
 

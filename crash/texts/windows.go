@@ -6,33 +6,57 @@ import (
 	"logparser/modules"
 )
 
-// readWinDbg reads what the debuggers of Windows print of a stack:
+// readWinDbg reads what the debuggers of Windows print of a stack, by k, kn, kb and kv:
 //
 //	00 006ffb2c 778624c0 ntdll!RtlpNtSetValueKey+0x27a0
 //	01 00000012`7f2ff8d0 00007ff6`12341072 app+0x1072
+//	006ffb2c 778624c0 00000001 00000002 00000003 ntdll!RtlpNtSetValueKey+0x27a0
+//	01 00000012`7f2ff8d0 00007ff6`12341072 : 00000000`00000001 00000000`00000002 … : app+0x1072
 //
 // A row has the name of its own frame, but its second column has the return address, which is the address of the row
-// after it. Row 0 is exact.
+// after it. What is between that and the name are arguments. Row 0 is exact, and without numbers the first.
 func (r *Reader) readWinDbg(line string) bool {
 	c := scanner{s: line}
 	c.blanks()
-	row, ok := c.hex()
-	if !ok || c.pos > 4 || !c.blanks() {
-		return false
+	row, numbered := c.hex()
+	if numbered = numbered && c.pos <= 4 && c.blanks(); !numbered {
+		c.pos = 0
 	}
-	for range 2 {
-		from := c.pos
-		if _, ok := c.hex(); !ok || c.pos-from < 8 || !c.blanks() {
+	c.blanks()
+	columns := 0
+	for c.column() {
+		columns++
+	}
+	if columns > 0 && c.text(": ") {
+		for c.column() {
+		}
+		if !c.text(": ") {
 			return false
 		}
+	} else if columns < 2 {
+		return false
 	}
 	f, ok := symbolOffset(line, c.pos)
 	if !ok {
 		return false
 	}
-	f.Kind = r.kindOf(row)
+	if numbered {
+		f.Kind = r.kindOf(row)
+	} else {
+		f.Kind = r.listed(debuggerList)
+	}
 	r.refs = append(r.refs, f)
 	return true
+}
+
+// column skips a number of at least eight digits and the blanks behind it.
+func (c *scanner) column() bool {
+	from := c.pos
+	if _, ok := c.hex(); ok && c.pos-from >= 8 && c.blanks() {
+		return true
+	}
+	c.pos = from
+	return false
 }
 
 // readWinDbgModule reads a line of the debuggers' list of modules (lm):
@@ -63,6 +87,11 @@ func symbolOffset(line string, from int) (f Reference, ok bool) {
 	end := len(text)
 	if i := strings.Index(text, " ["); i >= 0 {
 		end = i // the source line follows
+	}
+	for _, note := range [...]string{" (FPO:", " (CONV:"} {
+		if i := strings.Index(text[:end], note); i >= 0 {
+			end = i
+		}
 	}
 	text = strings.TrimRight(text[:end], " \t\r")
 	name, offset := text, uint64(0)

@@ -38,6 +38,9 @@ type Finder struct {
 	// nothing better is found. The binding's status is Mismatched then, and
 	// its table is not nil: whoever shows such names must mark each.
 	LoadMismatched bool
+	// LooseNames says that names of modules come from debuggers and kernels: these leave the extension out, and write _ for what cannot
+	// be in the name of a symbol.
+	LooseNames bool
 	// Kept are containers of symbols that belong to the log.
 	Kept []Kept
 	// Program are the modules of the program: the image of one may carry the
@@ -155,8 +158,12 @@ func (f *Finder) FindUnused(ctx context.Context, mod *modules.Module) symbols.Bi
 
 // FindWithImage is Find, and returns the headers of the module's image too, if it was
 // found and is not of another build. The image's contents cannot be read.
+// Of relocatable files, such as the kernel's modules, RVAs are places of sections (see [image.Image.Place]).
 func (f *Finder) FindWithImage(ctx context.Context, mod *modules.Module) (symbols.Binding, *image.Image) {
-	s := f.search(ctx, mod, false)
+	s := f.newSearch(ctx, mod, false)
+	s.sections = true
+	s.findImages()
+	s.findTable()
 	if s.verified != nil {
 		return s.binding(), s.verified
 	}
@@ -171,11 +178,15 @@ func (f *Finder) find(ctx context.Context, mod *modules.Module, unused bool) sym
 }
 
 func (f *Finder) search(ctx context.Context, mod *modules.Module, unused bool) *search {
-	f.prepare()
-	s := &search{Finder: f, ctx: ctx, module: mod, expected: mod.Identity, unused: unused, seen: make(map[string]bool)}
+	s := f.newSearch(ctx, mod, unused)
 	s.findImages()
 	s.findTable()
 	return s
+}
+
+func (f *Finder) newSearch(ctx context.Context, mod *modules.Module, unused bool) *search {
+	f.prepare()
+	return &search{Finder: f, ctx: ctx, module: mod, expected: mod.Identity, unused: unused, seen: make(map[string]bool)}
 }
 
 // findTable looks for the names of the module, whose images have been looked
@@ -255,7 +266,11 @@ func (s *search) findImages() {
 		return s.verified == nil
 	}
 	name := s.module.Name()
-	s.places([]string{name}, imageKeys(name, s.expected), s.treeImages, visit)
+	names := []string{name}
+	if s.LooseNames && filepath.Ext(name) == "" {
+		names = append(names, name+".exe", name+".dll", name+".sys")
+	}
+	s.places(names, imageKeys(name, s.expected), s.treeImages, visit)
 	if s.verified == nil {
 		s.recorded(s.module.Path, message.Textf("the recorded module path"), visit)
 	}

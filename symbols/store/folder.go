@@ -25,7 +25,10 @@ type folder struct {
 	once sync.Once
 	// names maps lower-case names to the names as they are.
 	names map[string]string
-	err   error
+	// loose maps names as [LooseName] writes them to the names as they are.
+	looseOnce sync.Once
+	loose     map[string]string
+	err       error
 	// tiers says that the folder is a symbol store of two tiers.
 	tiers bool
 	// builds tells the builds of its images.
@@ -184,6 +187,39 @@ func (d *folder) find(name string) string {
 		}
 	}
 	return ""
+}
+
+// findLoose returns the path of a regular file whose name a debugger would write like this one, or "".
+func (d *folder) findLoose(name string) string {
+	d.read()
+	d.looseOnce.Do(func() {
+		d.loose = make(map[string]string, len(d.names))
+		for _, actual := range d.names {
+			// Of two names the first counts, so that the answer is always the same.
+			if have, ok := d.loose[LooseName(actual)]; !ok || actual < have {
+				d.loose[LooseName(actual)] = actual
+			}
+		}
+	})
+	if actual, ok := d.loose[LooseName(name)]; ok {
+		if path := filepath.Join(d.path, actual); isRegular(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// LooseName returns a file's name as debuggers and kernels write it: in small letters here, and with _ for what cannot be in the name of
+// a symbol. Its extension stays.
+func LooseName(name string) string {
+	ext := filepath.Ext(name)
+	stem := []byte(strings.ToLower(strings.TrimSuffix(name, ext)))
+	for i, b := range stem {
+		if !(b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '$' || b >= 0x80) {
+			stem[i] = '_'
+		}
+	}
+	return string(stem) + strings.ToLower(ext)
 }
 
 // OpenFile opens a regular file that the user names.

@@ -42,7 +42,10 @@ func (s *search) places(names, keys []string, tree func(root string) []string, v
 			case k < len(inTree):
 				path = p.folder.findInTree(inTree[k])
 			default:
-				path = p.folder.find(names[k-len(inTree)])
+				name := names[k-len(inTree)]
+				if path = p.folder.find(name); path == "" && s.LooseNames {
+					path = p.folder.findLoose(name)
+				}
 			}
 			if path != "" {
 				paths = []string{path}
