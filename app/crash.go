@@ -215,7 +215,7 @@ func (c *Crash) unwinder() *unwind.Unwinder {
 	return &unwind.Unwinder{
 		Machine: c.Machine, Memory: c.Memory, Windows: c.Windows(),
 		Find: func(address uint64) *unwind.Module {
-			if i, ok := c.images.Find(address, 0); ok {
+			if i, owners := c.images.Find(address, 0); owners > 0 {
 				return &c.module(i).unwind
 			}
 			return nil
@@ -226,8 +226,8 @@ func (c *Crash) unwinder() *unwind.Unwinder {
 			}
 			// Where no rights were saved, a module's addresses count, and of one with symbols
 			// its functions.
-			i, ok := c.images.Find(address, 0)
-			if !ok {
+			i, owners := c.images.Find(address, 0)
+			if owners == 0 {
 				return false
 			}
 			if t := c.module(i).binding.Table; t != nil {
@@ -280,8 +280,8 @@ func (c *Crash) Stack(thread, most int) (frames []CrashFrame, first, omitted int
 func (c *Crash) name(f *unwind.Frame) CrashFrame {
 	out := CrashFrame{Frame: *f, Module: -1}
 	look := f.Lookup()
-	i, ok := c.images.Find(look, 0)
-	if !ok {
+	i, owners := c.images.Find(look, 0)
+	if owners == 0 {
 		return out
 	}
 	out.Module, out.RVA = i, f.PC-c.Modules[i].Base
@@ -350,7 +350,7 @@ func (c *Crash) code(lo, hi uint64) ([]byte, int) {
 		if c.Memory.ReadMemory(b, lo) == nil {
 			return b, len(b)
 		}
-		if i, ok := c.images.Find(lo, 0); ok {
+		if i, owners := c.images.Find(lo, 0); owners > 0 {
 			if m := c.module(i); m.unwind.Code != nil {
 				if b, err := m.unwind.Code.Read(lo-c.Modules[i].Base, int64(hi-lo)); err == nil {
 					return b, len(b)

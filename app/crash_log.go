@@ -141,7 +141,7 @@ func unlisted(maps string, known []modules.Module, pointerSize int) (list []modu
 		if err != nil || err2 != nil || end <= start || !filepath.IsAbs(path) && path != "[vdso]" {
 			continue
 		}
-		if _, ok := have.Find(start, 0); ok {
+		if _, owners := have.Find(start, 0); owners > 0 {
 			continue
 		}
 		i, ok := at[path]

@@ -10,6 +10,7 @@ import (
 type rawLine struct {
 	number int
 	text   string
+	came   int64 // see File.Came
 }
 
 // An entry is what names one module: a line, or the lines of a block joined by

@@ -48,6 +48,10 @@ type File struct {
 	// Modules are in the order of the file, at most MaxModules. They may
 	// overlap, which is noted.
 	Modules []Module
+	// Came says of each module from which byte of the run's records on it was there: what was
+	// recorded before is not of it. It is negative for what came before the run, rising in the order
+	// in which modules came, and nil where all were there from the start.
+	Came []int64
 	// StartText is the local start time as written, "" where there is none.
 	// Package timeparse reads it.
 	StartText string
@@ -167,6 +171,8 @@ type scanner struct {
 	file File
 	// lines are those of the last run that are no comments and no times.
 	lines []rawLine
+	// came is what the lines that follow get as theirs.
+	came  int64
 	ours  bool
 	notes noteList
 	// unknown counts the lines not understood.
@@ -267,12 +273,14 @@ func (p *scanner) line(number int, line string) {
 			if v, _, _ := strings.Cut(version, ":"); v != "1" {
 				p.notes.addf("the modules file has version %q, which is newer than this program; it is read as version 1", clip(v))
 			}
+		} else if p.ours {
+			p.change(number, line)
 		}
 	case p.time(number, line):
 	case len(p.lines) == maxRawLines:
 		p.tooMany++
 	default:
-		p.lines = append(p.lines, rawLine{number, line})
+		p.lines = append(p.lines, rawLine{number, line, p.came})
 	}
 }
 
@@ -289,7 +297,7 @@ func (p *scanner) time(number int, line string) bool {
 	if p.namesModules() {
 		// The file was appended to by the next run.
 		p.sections++
-		p.lines, p.tooMany = nil, 0
+		p.lines, p.tooMany, p.came = nil, 0, 0
 		p.file.StartText, p.file.HasTick = "", false
 	}
 	if p.file.StartText != "" {
@@ -508,7 +516,9 @@ func (p *scanner) own() {
 			p.reject(l.number, l.text, message.Textf("is not understood"))
 			continue
 		}
-		p.add(&e, &ownReading)
+		if p.add(&e, &ownReading) {
+			p.setCame(l.came)
+		}
 	}
 }
 
@@ -589,22 +599,22 @@ func (p *scanner) noteReading(r *reading) {
 	}
 }
 
-// add takes an entry into the file's modules.
-func (p *scanner) add(e *entry, r *reading) {
+// add takes an entry into the file's modules, if it names one.
+func (p *scanner) add(e *entry, r *reading) bool {
 	text, ok := e.middle(r.front, r.back)
 	name := unquote(text)
 	if !ok || name == "" {
 		p.reject(e.number, e.text, message.Textf("names no file"))
-		return
+		return false
 	}
 	if len(p.file.Modules) == MaxModules {
 		p.tooMany++
-		return
+		return false
 	}
 	base, size, ok := r.numbers(e)
 	if !ok {
 		p.reject(e.number, e.text, message.Textf("names no range of addresses"))
-		return
+		return false
 	}
 	if size == 0 {
 		p.notes.addf("line %d of the modules file: %q has size 0 and owns no address", e.number, clip(BaseName(name)))
@@ -621,6 +631,7 @@ func (p *scanner) add(e *entry, r *reading) {
 		m.Identity.ImageSize = uint32(size)
 	}
 	p.file.Modules = append(p.file.Modules, m)
+	return true
 }
 
 func agreedPointerSize(list []Module) int {
@@ -650,7 +661,7 @@ func (p *scanner) noteOverlaps() {
 	widest := -1
 	overlaps := 0
 	for _, i := range order {
-		if widest >= 0 && list[i].Base < list[widest].Base+list[widest].Size {
+		if widest >= 0 && list[i].Base < list[widest].Base+list[widest].Size && p.file.cameTogether(i, widest) {
 			overlaps++
 			if overlaps <= 10 {
 				p.notes.addf("modules overlap: %q at 0x%x and %q at 0x%x",

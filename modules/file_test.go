@@ -493,7 +493,7 @@ func FuzzModulesFile(f *testing.F) {
 			if mod.Size == 0 {
 				continue
 			}
-			if k, ok := m.Find(mod.Base, 0); !ok || !m.At(k).Contains(mod.Base) {
+			if k, owners := m.Find(mod.Base, 0); owners == 0 || !m.At(k).Contains(mod.Base) {
 				t.Fatalf("module %d of %v is not found at its base", i, file.Modules)
 			}
 		}

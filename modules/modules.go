@@ -86,14 +86,19 @@ func NewMap(list []Module) *Map {
 	sort.SliceStable(m.byBase, func(a, b int) bool {
 		return m.modules[m.byBase[a]].Base < m.modules[m.byBase[b]].Base
 	})
+	// A module that is listed twice is one; the later one counts.
+	last := make(map[Module]int32, len(list))
+	for i := range list {
+		last[list[i]] = int32(i)
+	}
 	spans := make([]span, 0, len(list))
 	for number, k := range m.byBase {
-		if mod := &m.modules[k]; mod.Size > 0 {
-			last := mod.Base + (mod.Size - 1)
-			if last < mod.Base {
-				last = math.MaxUint64
+		if mod := &m.modules[k]; mod.Size > 0 && last[*mod] == k {
+			end := mod.Base + (mod.Size - 1)
+			if end < mod.Base {
+				end = math.MaxUint64
 			}
-			spans = append(spans, span{mod.Base, last, mod.Loaded, mod.Unloaded, int32(number)})
+			spans = append(spans, span{mod.Base, end, mod.Loaded, mod.Unloaded, int32(number)})
 		}
 	}
 	m.whole = newRanges(spans)
@@ -107,15 +112,16 @@ func (m *Map) Len() int { return len(m.modules) }
 // do not change it.
 func (m *Map) At(i int) *Module { return &m.modules[i] }
 
-// Find returns the index of the module that owned the address (a VA) at the
-// time (nanoseconds of the log's clock). Where several did, which only a
-// damaged log can say, the one with the highest base wins.
-func (m *Map) Find(address uint64, at int64) (int, bool) {
-	number, _ := m.whole.find(address, at)
-	if number < 0 {
-		return 0, false
+// Find returns how many modules owned the address (a VA) at the time (nanoseconds of the
+// log's clock), 2 for more than one, and the index of the one with the highest base. A modules
+// file without times lists what lay at one address at different times: of two owners
+// neither may be known to be the right one.
+func (m *Map) Find(address uint64, at int64) (index, owners int) {
+	number, owners := m.whole.find(address, at)
+	if owners == 0 {
+		return 0, 0
 	}
-	return int(m.byBase[number]), true
+	return int(m.byBase[number]), owners
 }
 
 // FindTruncated is [Map.Find] for an address of which only the low 32 bits

@@ -95,7 +95,7 @@ func TestFind(t *testing.T) {
 		{^uint64(0) - 0xf, 0, "top"}, {^uint64(0) - 1, 0, "top"}, {0, 0, ""},
 	} {
 		got := ""
-		if i, ok := m.Find(test.address, test.at); ok {
+		if i, owners := m.Find(test.address, test.at); owners > 0 {
 			got = m.At(i).Path
 		}
 		if got != test.want {
@@ -143,8 +143,8 @@ func TestFindAgainstScan(t *testing.T) {
 					lows = append(lows, i)
 				}
 			}
-			if i, ok := m.Find(address, at); ok != (want >= 0) || ok && i != want {
-				t.Fatalf("Find(%d, %d) in %v = %d, %v, want %d", address, at, list, i, ok, want)
+			if i, owners := m.Find(address, at); owners > 0 != (want >= 0) || want >= 0 && i != want {
+				t.Fatalf("Find(%d, %d) in %v = %d, %d owners, want %d", address, at, list, i, owners, want)
 			}
 			i, whole, ok, ambiguous := m.FindTruncated(uint32(address), at)
 			if ok != (len(lows) == 1) || ambiguous != (len(lows) > 1) || ok && (i != lows[0] || uint32(whole) != uint32(address) || whole-list[i].Base >= list[i].Size) {
@@ -179,11 +179,11 @@ func TestNested(t *testing.T) {
 		}
 	}
 	for range 10 {
-		if i, ok := m.Find(1<<39, 0); !ok || m.At(i).Path != "huge" {
-			t.Fatal(i, ok)
+		if i, owners := m.Find(1<<39, 0); owners == 0 || m.At(i).Path != "huge" {
+			t.Fatal(i, owners)
 		}
-		if i, ok := m.Find(1<<30+5, n/2); !ok || i != 2+2*(n/2) {
-			t.Fatal(i, ok)
+		if i, owners := m.Find(1<<30+5, n/2); owners == 0 || i != 2+2*(n/2) {
+			t.Fatal(i, owners)
 		}
 	}
 }

@@ -16,7 +16,7 @@ type Location struct {
 	Address uint64
 	// RVA is Address within the module; it has no meaning if Module is -1.
 	RVA uint64
-	// Ambiguous says that a truncated address lies in more than one module.
+	// Ambiguous says that the address lies in more than one module, as far as the log says.
 	Ambiguous bool
 	// Symbol is empty (no frames) where nothing is known.
 	Symbol Symbol
@@ -128,7 +128,9 @@ func (r *Resolver) locate(q Query) (loc Location, rva uint64, table Table) {
 			look, loc.Address = whole, whole+q.Back
 		}
 	} else {
-		loc.Module, ok = r.modules.Find(look, q.At)
+		var owners int
+		loc.Module, owners = r.modules.Find(look, q.At)
+		ok, loc.Ambiguous = owners == 1, owners > 1
 	}
 	if !ok {
 		loc.Module = -1

@@ -104,6 +104,11 @@ type view struct {
 	modules   []*modules.Map
 	clocks    []timeparse.Clock
 	truncated bool
+	// described is the run that the modules file describes, spaces its spaces, and reused
+	// has its ranges of addresses that modules had one after the other, rising.
+	described int
+	spaces    []parser.Space
+	reused    []reused
 }
 
 // Open opens the log at path. It reads all of it once, in big blocks, to find
@@ -416,11 +421,16 @@ func (l *Log) Clock(run int) timeparse.Clock {
 	return v.clocks[run]
 }
 
-// Spaces says that all addresses are return addresses; the modules file knows
-// of no module that came or went.
-func (l *Log) Spaces(int) []parser.Space { return spaces }
+// Spaces says that all addresses are return addresses. The run that the modules file describes
+// has more than one space where a module came to the addresses of another.
+func (l *Log) Spaces(run int) []parser.Space {
+	if v := l.view.Load(); v.spaces != nil && run == v.described {
+		return v.spaces
+	}
+	return plainSpaces
+}
 
-var spaces = []parser.Space{{Kind: parser.ReturnAddress}}
+var plainSpaces = []parser.Space{{Kind: parser.ReturnAddress}}
 
 // ExactLeaves says that a leave may have any address in its function, or its
 // caller's.
@@ -496,6 +506,9 @@ func (l *view) readEvents(dst []parser.Event, from int64, mapped *filemap.Mappin
 // decode fills dst from the bytes of as many records, the first of which has
 // the number from.
 func (l *view) decode(dst []parser.Event, b []byte, from int64) {
+	if len(l.reused) > 0 {
+		defer l.setSpaces(dst, from)
+	}
 	ei := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].first > from }) - 1
 	for len(dst) > 0 {
 		n := int64(len(dst))

@@ -174,16 +174,14 @@ func (l *Log) publish() error {
 			g.undescribed = o.described < 0
 		}
 		for i := len(v.clocks); i < len(v.info.Runs); i++ {
-			mods := noModules
-			if i == o.described && len(o.modules.Modules) > 0 {
-				mods = modules.NewMap(o.modules.Modules)
-				v.info.Runs[i].HasModules = true
-			}
 			clock, err := o.clock(v.info.Runs[i], i == o.described)
 			if err != nil {
 				return err
 			}
-			v.modules, v.clocks = append(v.modules, mods), append(v.clocks, clock)
+			v.modules, v.clocks = append(v.modules, noModules), append(v.clocks, clock)
+			if i == o.described && len(o.modules.Modules) > 0 {
+				o.setModules(&v, i, o.modules.Modules)
+			}
 		}
 		if err := l.remember(); err != nil {
 			return err
@@ -290,7 +288,13 @@ func (l *Log) growModules(growth *parser.Growth) error {
 		list = append(list, *known.At(i))
 	}
 	changed := before.HasTick != file.HasTick
-	for _, m := range file.Modules {
+	more := file.Modules
+	if file.Came != nil {
+		// Our recorder only appends, and lists a module again that came again.
+		changed = changed || len(file.Modules) != len(list) || !slices.Equal(before.Modules, file.Modules)
+		list, more = file.Modules, nil
+	}
+	for _, m := range more {
 		i := slices.IndexFunc(list, func(k modules.Module) bool { return k.Base == m.Base && k.Size == m.Size })
 		switch {
 		case i < 0:
@@ -307,8 +311,7 @@ func (l *Log) growModules(growth *parser.Growth) error {
 	}
 	growth.Modules = true
 	v.modules, v.clocks, v.info.Runs = slices.Clone(v.modules), slices.Clone(v.clocks), slices.Clone(v.info.Runs)
-	v.modules[o.described] = modules.NewMap(list)
-	v.info.Runs[o.described].HasModules = len(list) > 0
+	o.setModules(&v, o.described, list)
 	o.log = &v
 	if v.clocks[o.described], err = o.clock(v.info.Runs[o.described], true); err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"logparser/message"
-	"logparser/modules"
 	"logparser/parser"
 	"logparser/timeparse"
 )
@@ -112,10 +111,6 @@ func (o *opener) findRuns() error {
 	if !found && (known || o.ticks) {
 		o.notes = append(o.notes, message.Textf("the modules file was written at tick %d, after the last record: it describes no run of this log", o.start))
 	}
-	all := noModules
-	if known {
-		all = modules.NewMap(o.modules.Modules)
-	}
 	if !found {
 		// What the user says of the time must be right all the same.
 		if _, _, err := o.startTime(); err != nil {
@@ -123,17 +118,15 @@ func (o *opener) findRuns() error {
 		}
 	}
 	for i := range l.info.Runs {
-		mods := noModules
-		if i == o.described {
-			l.info.Runs[i].HasModules = known
-			mods = all
-		}
 		clock, err := o.clock(l.info.Runs[i], i == o.described)
 		if err != nil {
 			return err
 		}
 		l.clocks = append(l.clocks, clock)
-		l.modules = append(l.modules, mods)
+		l.modules = append(l.modules, noModules)
+	}
+	if known && o.described >= 0 {
+		o.setModules(l, o.described, o.modules.Modules)
 	}
 	return nil
 }

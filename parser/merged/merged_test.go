@@ -146,8 +146,8 @@ func same(log *merged.Log, e *parser.Event, p *testlog.Process, o origin) error 
 		return fmt.Errorf("stack %d of %+v, want %d of %d", stack, at, of.Stack, ownHome)
 	}
 	space := log.Spaces(0)[e.Space]
-	m, ok := log.Modules(0).Find(e.Address, space.Time)
-	if path := fmt.Sprintf("/lib/%d/%d", p.ID, was.Space); !ok || log.Modules(0).At(m).Path != path {
+	m, owners := log.Modules(0).Find(e.Address, space.Time)
+	if path := fmt.Sprintf("/lib/%d/%d", p.ID, was.Space); owners == 0 || log.Modules(0).At(m).Path != path {
 		return fmt.Errorf("it lies in %v, want %s", log.Modules(0).At(m), path)
 	}
 	return nil

@@ -220,8 +220,8 @@ func TestGrowModules(t *testing.T) {
 	}
 	for i, want := range []string{"a", "a", "b", "b"} {
 		e := f.seen[i]
-		k, ok := f.log.Modules(0).Find(e.Address, f.log.Spaces(0)[e.Space].Time)
-		if !ok || f.log.Modules(0).At(k).Path != want {
+		k, owners := f.log.Modules(0).Find(e.Address, f.log.Spaces(0)[e.Space].Time)
+		if owners == 0 || f.log.Modules(0).At(k).Path != want {
 			t.Errorf("event %d is not in %s", i, want)
 		}
 	}

@@ -169,7 +169,7 @@ func TestEpochs(t *testing.T) {
 					continue
 				}
 				name := "-"
-				if i, ok := log.Modules(0).Find(e.Address, log.Spaces(0)[e.Space].Time); ok {
+				if i, owners := log.Modules(0).Find(e.Address, log.Spaces(0)[e.Space].Time); owners > 0 {
 					name = log.Modules(0).At(i).Path
 				}
 				got = append(got, name)

@@ -382,6 +382,13 @@ static int moveAway(Kept *k) {
   return EEXIST;
 }
 
+// tickNow returns what the records have as their time: milliseconds, modulo 2^32.
+static uint32_t tickNow() {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint32_t(uint64_t(now.tv_sec) * 1000 + uint64_t(now.tv_nsec) / 1000000);
+}
+
 // openFiles opens the pair for this process.
 static void openFiles(State *s, Kept *k) {
   int pid = int(getpid());
@@ -428,6 +435,12 @@ static void openFiles(State *s, Kept *k) {
     ssize_t n;
     for (off_t at = 0; (n = pread(parentsBin, k->line, sizeof k->line, at)) > 0; at += n)
       if (append(k->bin, k->line, size_t(n)) != 0) break;
+    // Where modules came is told in bytes of the parent's log.
+    Text t(k->line, sizeof k->line);
+    t.add("# copied ");
+    t.decimal(tickNow());
+    t.add('\n');
+    append(k->bin, t.data, t.length);
   }
   if (parentsDat >= 0) close(parentsDat);
   if (parentsBin >= 0) close(parentsBin);
@@ -437,9 +450,9 @@ static void openFiles(State *s, Kept *k) {
 }
 
 static void describeStart(Kept *k) {
-  struct timespec wall, steady;
+  struct timespec wall;
   clock_gettime(CLOCK_REALTIME, &wall);
-  clock_gettime(CLOCK_MONOTONIC, &steady);
+  const uint32_t tick = tickNow();
   struct tm local;
   memset(&local, 0, sizeof local);
   localtime_r(&wall.tv_sec, &local);
@@ -448,7 +461,7 @@ static void describeStart(Kept *k) {
   t.dateAndTime(unsigned(local.tm_year + 1900), unsigned(local.tm_mon + 1), unsigned(local.tm_mday),
                 unsigned(local.tm_hour), unsigned(local.tm_min), unsigned(local.tm_sec),
                 unsigned(wall.tv_nsec / 1000000));
-  t.decimal(uint32_t(uint64_t(steady.tv_sec) * 1000 + uint64_t(steady.tv_nsec) / 1000000));
+  t.decimal(tick);
   t.add('\n');
   append(k->bin, t.data, t.length);
 }
@@ -503,14 +516,28 @@ static void addPath(Kept *k, Text *t, const char *name) {
   for (; *path; path++) t->add(*path == '\n' || *path == '\r' ? '?' : *path);
 }
 
-struct Description {
+// Lines is a text in a mapping of its own that grows.
+struct Lines {
   Kept *kept;
-  const char *written;  // the modules file as it was, null at the start
-  size_t size;
+  char *data;
+  size_t length, capacity;
+
+  void add(const Text &t) {
+    if (length + t.length > capacity) {
+      const size_t room = (2 * capacity + t.length + 65535) & ~size_t(65535);
+      void *p = data ? mremap(data, capacity, room, MREMAP_MAYMOVE)
+                     : mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (p == MAP_FAILED) return;
+      data = static_cast<char *>(p);
+      capacity = room;
+    }
+    memcpy(data + length, t.data, t.length);
+    length += t.length;
+  }
 };
 
 static int describeModule(struct dl_phdr_info *info, size_t, void *data) {
-  const Description *d = static_cast<const Description *>(data);
+  Lines *now = static_cast<Lines *>(data);
   const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
   uintptr_t low = ~uintptr_t(0), high = 0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -522,34 +549,44 @@ static int describeModule(struct dl_phdr_info *info, size_t, void *data) {
   if (low > high) return 0;
   low = (low + info->dlpi_addr) & ~(page - 1);
   high = (high + info->dlpi_addr + page - 1) & ~(page - 1);
-  Text t(d->kept->line, sizeof d->kept->line);
-  t.add('\n');
+  Text t(now->kept->line, sizeof now->kept->line);
   t.range(low, high - low);
   addBuildId(&t, info);
   t.add(" - ");
-  addPath(d->kept, &t, info->dlpi_name ? info->dlpi_name : "");
+  addPath(now->kept, &t, info->dlpi_name ? info->dlpi_name : "");
   t.add('\n');
-  if (!d->written || !memmem(d->written, d->size, t.data, t.length))
-    append(d->kept->bin, t.data + 1, t.length - 1);
+  now->add(t);
   return 0;
 }
 
-// describe writes the modules file, or adds to it the modules that came later.
+// Append appends to the modules file.
+struct Append {
+  int file;
+  void operator()(const char *data, size_t n) const { append(file, data, n); }
+};
+
+// describe writes the modules file, or adds to it which modules came and went since.
 static void describe(Kept *k) {
   if (k->bin < 0) return;
   struct stat st;
   if (fstat(k->bin, &st) != 0) return;
-  Description d = {k, nullptr, size_t(st.st_size)};
-  void *written = MAP_FAILED;
-  if (st.st_size > 0) {
-    written = mmap(nullptr, d.size, PROT_READ, MAP_PRIVATE, k->bin, 0);
+  const size_t size = size_t(st.st_size);
+  void *written = nullptr;
+  if (size > 0) {
+    written = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, k->bin, 0);
     if (written == MAP_FAILED) return;
-    d.written = static_cast<const char *>(written);
   } else {
     describeStart(k);
   }
-  dl_iterate_phdr(describeModule, &d);
-  if (written != MAP_FAILED) munmap(written, d.size);
+  Lines now = {k, nullptr, 0, 0};
+  dl_iterate_phdr(describeModule, &now);
+  if (now.data) {
+    const Append append = {k->bin};
+    addChanges(static_cast<const char *>(written), size, now.data, now.length, tickNow(),
+               fstat(load(&k->dat), &st) == 0 ? uint64_t(st.st_size) : 0, append);
+    munmap(now.data, now.capacity);
+  }
+  if (written) munmap(written, size);
 }
 
 // start makes the shared state usable for this module and this process; bad
@@ -611,13 +648,11 @@ static void record(uintptr_t address, bool enter) {
   if (!s || !load(&s->ready) || (keptOf(s)->checkPid && keptOf(s)->pid != int(getpid()))) s = start(-1);
   if (s && !load(&s->stopped)) {
     Kept *k = keptOf(s);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     Record r;
     memset(&r, 0, sizeof r);
     r.address = address;
     r.thread = uint32_t(threadId());
-    r.tick = uint32_t(uint64_t(now.tv_sec) * 1000 + uint64_t(now.tv_nsec) / 1000000);
+    r.tick = tickNow();
     r.enter = enter;
     for (int attempt = 0; attempt < 2; attempt++) {
       const int fd = load(&k->dat);

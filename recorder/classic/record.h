@@ -90,4 +90,67 @@ struct Text {
   }
 };
 
+// How a modules file mentions a module last.
+enum Mention { kNever, kListed, kGone };
+
+// lastMention looks for a module's line, which ends in '\n', in a part of a modules file.
+static Mention lastMention(const char *part, size_t size, const char *line, size_t length) {
+  const size_t base = size_t(static_cast<const char *>(memchr(line, ' ', length)) - line);
+  Mention last = kNever;
+  while (size > 0) {
+    const void *end = memchr(part, '\n', size);
+    const size_t n = end ? size_t(static_cast<const char *>(end) - part) + 1 : size;
+    if (n == length && memcmp(part, line, n) == 0) {
+      last = kListed;
+    } else if (n > 8 + base && memcmp(part, "# gone ", 7) == 0 && memcmp(part + n - 1 - base, line, base) == 0) {
+      last = kGone;
+    }
+    part += n;
+    size -= n;
+  }
+  return last;
+}
+
+// addChanges writes into a modules file what is different in `now`, the lines of the modules that
+// are loaded: which came, and which of those listed are gone. bytes is how long the log is.
+// write(data, n) appends to the file, of which `file` has the contents.
+template <class Write>
+static void addChanges(const char *file, size_t size, const char *now, size_t nowSize, uint32_t tick, uint64_t bytes,
+                       Write write) {
+  char buffer[96];
+  for (size_t at = 0, n; at < size; at += n) {
+    const char *line = file + at;
+    const void *end = memchr(line, '\n', size - at);
+    n = end ? size_t(static_cast<const char *>(end) - line) + 1 : size - at;
+    if (!end || n < 3 || line[0] != '0' || line[1] != 'x' || !memchr(line, ' ', n)) continue;
+    if (lastMention(line + n, size - at - n, line, n) != kNever || lastMention(now, nowSize, line, n) != kNever) continue;
+    Text t(buffer, sizeof buffer);
+    t.add("# gone ");
+    t.decimal(tick);
+    t.add(' ');
+    t.decimal(bytes);
+    t.add(' ');
+    for (size_t i = 0; line[i] != ' '; i++) t.add(line[i]);
+    t.add('\n');
+    write(t.data, t.length);
+  }
+  bool came = size == 0;  // those that were there at the start need no word
+  for (size_t at = 0, n; at < nowSize; at += n) {
+    const char *line = now + at;
+    n = size_t(static_cast<const char *>(memchr(line, '\n', nowSize - at)) - line) + 1;
+    if (lastMention(file, size, line, n) == kListed) continue;
+    if (!came) {
+      Text t(buffer, sizeof buffer);
+      t.add("# came ");
+      t.decimal(tick);
+      t.add(' ');
+      t.decimal(bytes);
+      t.add('\n');
+      write(t.data, t.length);
+      came = true;
+    }
+    write(line, n);
+  }
+}
+
 }  // namespace logparser_recorder

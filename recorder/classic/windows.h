@@ -7,6 +7,9 @@
 #define NOMINMAX
 #endif
 #include <windows.h>
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
 
 namespace logparser_recorder {
 
@@ -325,13 +328,25 @@ static void addIdentity(Text *t, const char *base, const IMAGE_NT_HEADERS *nt) {
   t->add('-');
 }
 
-static bool contains(const char *text, size_t size, const Text &part) {
-  for (size_t i = 0; i + part.length <= size; i++)
-    if (text[i] == part.data[0] && memcmp(text + i, part.data, part.length) == 0) return true;
-  return false;
-}
+// Lines is a text on the process's heap that grows.
+struct Lines {
+  char *data;
+  size_t length, capacity;
 
-static void describeModule(State *s, HMODULE module, const char *written, size_t size) {
+  void add(const Text &t) {
+    if (length + t.length > capacity) {
+      const size_t room = 2 * capacity + t.length + 16384;
+      void *p = data ? HeapReAlloc(GetProcessHeap(), 0, data, room) : HeapAlloc(GetProcessHeap(), 0, room);
+      if (!p) return;
+      data = static_cast<char *>(p);
+      capacity = room;
+    }
+    memcpy(data + length, t.data, t.length);
+    length += t.length;
+  }
+};
+
+static void describeModule(State *s, HMODULE module, Lines *now) {
   // Held, so that no other thread unloads it meanwhile.
   HMODULE held;
   if (!GetModuleHandleExW(4 /* GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS */, reinterpret_cast<LPCWSTR>(module), &held))
@@ -343,7 +358,6 @@ static void describeModule(State *s, HMODULE module, const char *written, size_t
   if (dos->e_magic == IMAGE_DOS_SIGNATURE && nt->Signature == IMAGE_NT_SIGNATURE && n > 0) {
     s->full[kPath - 1] = 0;
     Text t(s->line, sizeof s->line);
-    t.add('\n');
     t.range(uintptr_t(base), nt->OptionalHeader.SizeOfImage);
     addIdentity(&t, base, nt);
     if (nt->FileHeader.TimeDateStamp != 0) {
@@ -355,25 +369,31 @@ static void describeModule(State *s, HMODULE module, const char *written, size_t
     }
     addUTF8(&t, s->full);
     t.add('\n');
-    if (!contains(written, size, t)) append(s, s->bin, t.data + 1, t.length - 1);
+    now->add(t);
   }
   FreeLibrary(held);
 }
 
-// describe writes the modules file, or adds to it the modules that came later.
+// Append appends to the modules file.
+struct Append {
+  State *s;
+  void operator()(const char *data, size_t n) const { append(s, s->bin, data, n); }
+};
+
+// describe writes the modules file, or adds to it which modules came and went since.
 static void describe(State *s) {
   if (s->bin == INVALID_HANDLE_VALUE) return;
   const HANDLE heap = GetProcessHeap();
   const DWORD size = GetFileSize(s->bin, nullptr);
   char *written = nullptr;
   DWORD read = 0;
-  if (size == 0) {
-    describeStart(s);
-  } else {
+  if (size > 0) {
     OVERLAPPED from;
     memset(&from, 0, sizeof from);
     written = static_cast<char *>(HeapAlloc(heap, 0, size));
     if (!written || !ReadFile(s->bin, written, size, &read, &from)) read = 0;
+  } else {
+    describeStart(s);
   }
 
   // K32EnumProcessModules needs no library beside kernel32; before Windows 7
@@ -395,11 +415,17 @@ static void describe(State *s) {
     room = bytes + 64 * sizeof(HMODULE);
     bytes = 0;
   }
+  Lines now = {nullptr, 0, 0};
   if (list && bytes > 0) {
-    for (DWORD i = 0; i < bytes / sizeof(HMODULE); i++) describeModule(s, list[i], written, read);
+    for (DWORD i = 0; i < bytes / sizeof(HMODULE); i++) describeModule(s, list[i], &now);
   } else {
-    describeModule(s, GetModuleHandleW(nullptr), written, read);
+    describeModule(s, GetModuleHandleW(nullptr), &now);
   }
+  LARGE_INTEGER length;
+  if (!GetFileSizeEx(s->dat, &length)) length.QuadPart = 0;
+  const Append append = {s};
+  if (now.data) addChanges(written, read, now.data, now.length, GetTickCount(), uint64_t(length.QuadPart), append);
+  if (now.data) HeapFree(heap, 0, now.data);
   if (list) HeapFree(heap, 0, list);
   if (written) HeapFree(heap, 0, written);
 }
@@ -461,6 +487,26 @@ static State *start() {
   return s;
 }
 
+// threadId reads the thread's id from where Windows keeps it, the TEB, which takes no call. It is
+// what GetCurrentThreadId returns.
+static uint32_t threadId() {
+#if defined(_MSC_VER) && defined(_M_IX86)
+  return __readfsdword(0x24);
+#elif defined(_MSC_VER) && defined(_M_X64)
+  return __readgsdword(0x48);
+#elif defined(__GNUC__) && defined(__i386__)
+  uint32_t id;
+  __asm__("movl %%fs:0x24, %0" : "=r"(id));
+  return id;
+#elif defined(__GNUC__) && defined(__x86_64__)
+  uint32_t id;
+  __asm__("movl %%gs:0x48, %0" : "=r"(id));
+  return id;
+#else
+  return GetCurrentThreadId();
+#endif
+}
+
 static void record(uintptr_t address, bool enter) {
   const DWORD savedError = GetLastError();
   State *s = load(&theState);
@@ -469,7 +515,7 @@ static void record(uintptr_t address, bool enter) {
     Record r;
     memset(&r, 0, sizeof r);
     r.address = address;
-    r.thread = GetCurrentThreadId();
+    r.thread = threadId();
     r.tick = GetTickCount();
     r.enter = enter;
     const DWORD error = append(s, s->dat, &r, sizeof r);

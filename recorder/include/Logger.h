@@ -149,6 +149,69 @@ struct Text {
   }
 };
 
+// How a modules file mentions a module last.
+enum Mention { kNever, kListed, kGone };
+
+// lastMention looks for a module's line, which ends in '\n', in a part of a modules file.
+static Mention lastMention(const char *part, size_t size, const char *line, size_t length) {
+  const size_t base = size_t(static_cast<const char *>(memchr(line, ' ', length)) - line);
+  Mention last = kNever;
+  while (size > 0) {
+    const void *end = memchr(part, '\n', size);
+    const size_t n = end ? size_t(static_cast<const char *>(end) - part) + 1 : size;
+    if (n == length && memcmp(part, line, n) == 0) {
+      last = kListed;
+    } else if (n > 8 + base && memcmp(part, "# gone ", 7) == 0 && memcmp(part + n - 1 - base, line, base) == 0) {
+      last = kGone;
+    }
+    part += n;
+    size -= n;
+  }
+  return last;
+}
+
+// addChanges writes into a modules file what is different in `now`, the lines of the modules that
+// are loaded: which came, and which of those listed are gone. bytes is how long the log is.
+// write(data, n) appends to the file, of which `file` has the contents.
+template <class Write>
+static void addChanges(const char *file, size_t size, const char *now, size_t nowSize, uint32_t tick, uint64_t bytes,
+                       Write write) {
+  char buffer[96];
+  for (size_t at = 0, n; at < size; at += n) {
+    const char *line = file + at;
+    const void *end = memchr(line, '\n', size - at);
+    n = end ? size_t(static_cast<const char *>(end) - line) + 1 : size - at;
+    if (!end || n < 3 || line[0] != '0' || line[1] != 'x' || !memchr(line, ' ', n)) continue;
+    if (lastMention(line + n, size - at - n, line, n) != kNever || lastMention(now, nowSize, line, n) != kNever) continue;
+    Text t(buffer, sizeof buffer);
+    t.add("# gone ");
+    t.decimal(tick);
+    t.add(' ');
+    t.decimal(bytes);
+    t.add(' ');
+    for (size_t i = 0; line[i] != ' '; i++) t.add(line[i]);
+    t.add('\n');
+    write(t.data, t.length);
+  }
+  bool came = size == 0;  // those that were there at the start need no word
+  for (size_t at = 0, n; at < nowSize; at += n) {
+    const char *line = now + at;
+    n = size_t(static_cast<const char *>(memchr(line, '\n', nowSize - at)) - line) + 1;
+    if (lastMention(file, size, line, n) == kListed) continue;
+    if (!came) {
+      Text t(buffer, sizeof buffer);
+      t.add("# came ");
+      t.decimal(tick);
+      t.add(' ');
+      t.decimal(bytes);
+      t.add('\n');
+      write(t.data, t.length);
+      came = true;
+    }
+    write(line, n);
+  }
+}
+
 }  // namespace logparser_recorder
 
 #if defined(__linux__)
@@ -537,6 +600,13 @@ static int moveAway(Kept *k) {
   return EEXIST;
 }
 
+// tickNow returns what the records have as their time: milliseconds, modulo 2^32.
+static uint32_t tickNow() {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint32_t(uint64_t(now.tv_sec) * 1000 + uint64_t(now.tv_nsec) / 1000000);
+}
+
 // openFiles opens the pair for this process.
 static void openFiles(State *s, Kept *k) {
   int pid = int(getpid());
@@ -583,6 +653,12 @@ static void openFiles(State *s, Kept *k) {
     ssize_t n;
     for (off_t at = 0; (n = pread(parentsBin, k->line, sizeof k->line, at)) > 0; at += n)
       if (append(k->bin, k->line, size_t(n)) != 0) break;
+    // Where modules came is told in bytes of the parent's log.
+    Text t(k->line, sizeof k->line);
+    t.add("# copied ");
+    t.decimal(tickNow());
+    t.add('\n');
+    append(k->bin, t.data, t.length);
   }
   if (parentsDat >= 0) close(parentsDat);
   if (parentsBin >= 0) close(parentsBin);
@@ -592,9 +668,9 @@ static void openFiles(State *s, Kept *k) {
 }
 
 static void describeStart(Kept *k) {
-  struct timespec wall, steady;
+  struct timespec wall;
   clock_gettime(CLOCK_REALTIME, &wall);
-  clock_gettime(CLOCK_MONOTONIC, &steady);
+  const uint32_t tick = tickNow();
   struct tm local;
   memset(&local, 0, sizeof local);
   localtime_r(&wall.tv_sec, &local);
@@ -603,7 +679,7 @@ static void describeStart(Kept *k) {
   t.dateAndTime(unsigned(local.tm_year + 1900), unsigned(local.tm_mon + 1), unsigned(local.tm_mday),
                 unsigned(local.tm_hour), unsigned(local.tm_min), unsigned(local.tm_sec),
                 unsigned(wall.tv_nsec / 1000000));
-  t.decimal(uint32_t(uint64_t(steady.tv_sec) * 1000 + uint64_t(steady.tv_nsec) / 1000000));
+  t.decimal(tick);
   t.add('\n');
   append(k->bin, t.data, t.length);
 }
@@ -658,14 +734,28 @@ static void addPath(Kept *k, Text *t, const char *name) {
   for (; *path; path++) t->add(*path == '\n' || *path == '\r' ? '?' : *path);
 }
 
-struct Description {
+// Lines is a text in a mapping of its own that grows.
+struct Lines {
   Kept *kept;
-  const char *written;  // the modules file as it was, null at the start
-  size_t size;
+  char *data;
+  size_t length, capacity;
+
+  void add(const Text &t) {
+    if (length + t.length > capacity) {
+      const size_t room = (2 * capacity + t.length + 65535) & ~size_t(65535);
+      void *p = data ? mremap(data, capacity, room, MREMAP_MAYMOVE)
+                     : mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (p == MAP_FAILED) return;
+      data = static_cast<char *>(p);
+      capacity = room;
+    }
+    memcpy(data + length, t.data, t.length);
+    length += t.length;
+  }
 };
 
 static int describeModule(struct dl_phdr_info *info, size_t, void *data) {
-  const Description *d = static_cast<const Description *>(data);
+  Lines *now = static_cast<Lines *>(data);
   const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
   uintptr_t low = ~uintptr_t(0), high = 0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -677,34 +767,44 @@ static int describeModule(struct dl_phdr_info *info, size_t, void *data) {
   if (low > high) return 0;
   low = (low + info->dlpi_addr) & ~(page - 1);
   high = (high + info->dlpi_addr + page - 1) & ~(page - 1);
-  Text t(d->kept->line, sizeof d->kept->line);
-  t.add('\n');
+  Text t(now->kept->line, sizeof now->kept->line);
   t.range(low, high - low);
   addBuildId(&t, info);
   t.add(" - ");
-  addPath(d->kept, &t, info->dlpi_name ? info->dlpi_name : "");
+  addPath(now->kept, &t, info->dlpi_name ? info->dlpi_name : "");
   t.add('\n');
-  if (!d->written || !memmem(d->written, d->size, t.data, t.length))
-    append(d->kept->bin, t.data + 1, t.length - 1);
+  now->add(t);
   return 0;
 }
 
-// describe writes the modules file, or adds to it the modules that came later.
+// Append appends to the modules file.
+struct Append {
+  int file;
+  void operator()(const char *data, size_t n) const { append(file, data, n); }
+};
+
+// describe writes the modules file, or adds to it which modules came and went since.
 static void describe(Kept *k) {
   if (k->bin < 0) return;
   struct stat st;
   if (fstat(k->bin, &st) != 0) return;
-  Description d = {k, nullptr, size_t(st.st_size)};
-  void *written = MAP_FAILED;
-  if (st.st_size > 0) {
-    written = mmap(nullptr, d.size, PROT_READ, MAP_PRIVATE, k->bin, 0);
+  const size_t size = size_t(st.st_size);
+  void *written = nullptr;
+  if (size > 0) {
+    written = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, k->bin, 0);
     if (written == MAP_FAILED) return;
-    d.written = static_cast<const char *>(written);
   } else {
     describeStart(k);
   }
-  dl_iterate_phdr(describeModule, &d);
-  if (written != MAP_FAILED) munmap(written, d.size);
+  Lines now = {k, nullptr, 0, 0};
+  dl_iterate_phdr(describeModule, &now);
+  if (now.data) {
+    const Append append = {k->bin};
+    addChanges(static_cast<const char *>(written), size, now.data, now.length, tickNow(),
+               fstat(load(&k->dat), &st) == 0 ? uint64_t(st.st_size) : 0, append);
+    munmap(now.data, now.capacity);
+  }
+  if (written) munmap(written, size);
 }
 
 // start makes the shared state usable for this module and this process; bad
@@ -766,13 +866,11 @@ static void record(uintptr_t address, bool enter) {
   if (!s || !load(&s->ready) || (keptOf(s)->checkPid && keptOf(s)->pid != int(getpid()))) s = start(-1);
   if (s && !load(&s->stopped)) {
     Kept *k = keptOf(s);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     Record r;
     memset(&r, 0, sizeof r);
     r.address = address;
     r.thread = uint32_t(threadId());
-    r.tick = uint32_t(uint64_t(now.tv_sec) * 1000 + uint64_t(now.tv_nsec) / 1000000);
+    r.tick = tickNow();
     r.enter = enter;
     for (int attempt = 0; attempt < 2; attempt++) {
       const int fd = load(&k->dat);
@@ -805,6 +903,9 @@ static void begin() { start(-1); }
 #define NOMINMAX
 #endif
 #include <windows.h>
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
 
 namespace logparser_recorder {
 
@@ -1123,13 +1224,25 @@ static void addIdentity(Text *t, const char *base, const IMAGE_NT_HEADERS *nt) {
   t->add('-');
 }
 
-static bool contains(const char *text, size_t size, const Text &part) {
-  for (size_t i = 0; i + part.length <= size; i++)
-    if (text[i] == part.data[0] && memcmp(text + i, part.data, part.length) == 0) return true;
-  return false;
-}
+// Lines is a text on the process's heap that grows.
+struct Lines {
+  char *data;
+  size_t length, capacity;
 
-static void describeModule(State *s, HMODULE module, const char *written, size_t size) {
+  void add(const Text &t) {
+    if (length + t.length > capacity) {
+      const size_t room = 2 * capacity + t.length + 16384;
+      void *p = data ? HeapReAlloc(GetProcessHeap(), 0, data, room) : HeapAlloc(GetProcessHeap(), 0, room);
+      if (!p) return;
+      data = static_cast<char *>(p);
+      capacity = room;
+    }
+    memcpy(data + length, t.data, t.length);
+    length += t.length;
+  }
+};
+
+static void describeModule(State *s, HMODULE module, Lines *now) {
   // Held, so that no other thread unloads it meanwhile.
   HMODULE held;
   if (!GetModuleHandleExW(4 /* GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS */, reinterpret_cast<LPCWSTR>(module), &held))
@@ -1141,7 +1254,6 @@ static void describeModule(State *s, HMODULE module, const char *written, size_t
   if (dos->e_magic == IMAGE_DOS_SIGNATURE && nt->Signature == IMAGE_NT_SIGNATURE && n > 0) {
     s->full[kPath - 1] = 0;
     Text t(s->line, sizeof s->line);
-    t.add('\n');
     t.range(uintptr_t(base), nt->OptionalHeader.SizeOfImage);
     addIdentity(&t, base, nt);
     if (nt->FileHeader.TimeDateStamp != 0) {
@@ -1153,25 +1265,31 @@ static void describeModule(State *s, HMODULE module, const char *written, size_t
     }
     addUTF8(&t, s->full);
     t.add('\n');
-    if (!contains(written, size, t)) append(s, s->bin, t.data + 1, t.length - 1);
+    now->add(t);
   }
   FreeLibrary(held);
 }
 
-// describe writes the modules file, or adds to it the modules that came later.
+// Append appends to the modules file.
+struct Append {
+  State *s;
+  void operator()(const char *data, size_t n) const { append(s, s->bin, data, n); }
+};
+
+// describe writes the modules file, or adds to it which modules came and went since.
 static void describe(State *s) {
   if (s->bin == INVALID_HANDLE_VALUE) return;
   const HANDLE heap = GetProcessHeap();
   const DWORD size = GetFileSize(s->bin, nullptr);
   char *written = nullptr;
   DWORD read = 0;
-  if (size == 0) {
-    describeStart(s);
-  } else {
+  if (size > 0) {
     OVERLAPPED from;
     memset(&from, 0, sizeof from);
     written = static_cast<char *>(HeapAlloc(heap, 0, size));
     if (!written || !ReadFile(s->bin, written, size, &read, &from)) read = 0;
+  } else {
+    describeStart(s);
   }
 
   // K32EnumProcessModules needs no library beside kernel32; before Windows 7
@@ -1193,11 +1311,17 @@ static void describe(State *s) {
     room = bytes + 64 * sizeof(HMODULE);
     bytes = 0;
   }
+  Lines now = {nullptr, 0, 0};
   if (list && bytes > 0) {
-    for (DWORD i = 0; i < bytes / sizeof(HMODULE); i++) describeModule(s, list[i], written, read);
+    for (DWORD i = 0; i < bytes / sizeof(HMODULE); i++) describeModule(s, list[i], &now);
   } else {
-    describeModule(s, GetModuleHandleW(nullptr), written, read);
+    describeModule(s, GetModuleHandleW(nullptr), &now);
   }
+  LARGE_INTEGER length;
+  if (!GetFileSizeEx(s->dat, &length)) length.QuadPart = 0;
+  const Append append = {s};
+  if (now.data) addChanges(written, read, now.data, now.length, GetTickCount(), uint64_t(length.QuadPart), append);
+  if (now.data) HeapFree(heap, 0, now.data);
   if (list) HeapFree(heap, 0, list);
   if (written) HeapFree(heap, 0, written);
 }
@@ -1259,6 +1383,26 @@ static State *start() {
   return s;
 }
 
+// threadId reads the thread's id from where Windows keeps it, the TEB, which takes no call. It is
+// what GetCurrentThreadId returns.
+static uint32_t threadId() {
+#if defined(_MSC_VER) && defined(_M_IX86)
+  return __readfsdword(0x24);
+#elif defined(_MSC_VER) && defined(_M_X64)
+  return __readgsdword(0x48);
+#elif defined(__GNUC__) && defined(__i386__)
+  uint32_t id;
+  __asm__("movl %%fs:0x24, %0" : "=r"(id));
+  return id;
+#elif defined(__GNUC__) && defined(__x86_64__)
+  uint32_t id;
+  __asm__("movl %%gs:0x48, %0" : "=r"(id));
+  return id;
+#else
+  return GetCurrentThreadId();
+#endif
+}
+
 static void record(uintptr_t address, bool enter) {
   const DWORD savedError = GetLastError();
   State *s = load(&theState);
@@ -1267,7 +1411,7 @@ static void record(uintptr_t address, bool enter) {
     Record r;
     memset(&r, 0, sizeof r);
     r.address = address;
-    r.thread = GetCurrentThreadId();
+    r.thread = threadId();
     r.tick = GetTickCount();
     r.enter = enter;
     const DWORD error = append(s, s->dat, &r, sizeof r);

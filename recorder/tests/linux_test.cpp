@@ -173,7 +173,15 @@ static void covered(const vector<Record> &all, const string &binName) {
   vector<std::pair<uintptr_t, uintptr_t>> ranges;
   for (size_t i = 3; i < l.size(); i++) {
     unsigned long long base, size;
-    unsigned pointer;
+    unsigned tick, pointer;
+    char end;
+    if (l[i][0] == '#') {
+      CHECK(sscanf(l[i].c_str(), "# came %u %llu%c", &tick, &size, &end) == 2 ||
+                sscanf(l[i].c_str(), "# gone %u %llu 0x%llx%c", &tick, &size, &base, &end) == 3 ||
+                sscanf(l[i].c_str(), "# copied %u%c", &tick, &end) == 1,
+            "%s", l[i].c_str());
+      continue;
+    }
     char identity[200], stamp[20], path[4096];
     const int n = sscanf(l[i].c_str(), "0x%llx 0x%llx %u %199s %19s %4095[^\n]", &base, &size, &pointer, identity, stamp, path);
     CHECK(n == 6 && pointer == sizeof(void *) && base % 4096 == 0 && size % 4096 == 0 && size > 0, "%s", l[i].c_str());

@@ -54,6 +54,22 @@ static int loads(const char *path, int times) {
   return 0;
 }
 
+static DWORD WINAPI sameId(void *) { return logparser_recorder::threadId() == GetCurrentThreadId() ? 0 : 1; }
+
+// The thread's id is read from the TEB; the system's function says whether that is right.
+static int threadIds() {
+  HANDLE t[16];
+  DWORD result = sameId(nullptr);
+  for (HANDLE &h : t) h = CreateThread(nullptr, 0, sameId, nullptr, 0, nullptr);
+  for (HANDLE h : t) {
+    DWORD one = 1;
+    WaitForSingleObject(h, INFINITE);
+    GetExitCodeThread(h, &one);
+    result |= one;
+  }
+  return int(result);
+}
+
 static int keepsError() {
   SetLastError(4711);
   leaf();
@@ -67,6 +83,7 @@ static int subjectMain(int argc, char **argv) {
   if (c == "threads" && argc > 3) return threads(atoi(argv[2]), atoi(argv[3]));
   if (c == "loads" && argc > 3) return loads(argv[2], atoi(argv[3]));
   if (c == "error") return keepsError();
+  if (c == "ids") return threadIds();
   return 2;
 }
 
@@ -217,6 +234,8 @@ static void testCannotWrite() {
   CHECK(o.status == 0 && count(o.err, "\n") == 1 && count(o.err, "no such folder") == 1, "%s", o.err.c_str());
 }
 
+static void testThreadIds() { CHECK(run("ids").status == 0, "a thread has another id than the system says"); }
+
 static void testError() {
   CHECK(run("error").status == 0, "the last error changed");
   CHECK(run("error", "missing\\x.dat").status == 0, "the last error changed where nothing can be written");
@@ -244,6 +263,7 @@ int main(int argc, char **argv) {
   test("names", testNames);
   test("cannot-write", testCannotWrite);
   test("error", testError);
+  test("thread ids", testThreadIds);
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
