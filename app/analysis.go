@@ -34,7 +34,8 @@ type FunctionRef struct {
 }
 
 // groups are the functions of the addresses: addresses of one name, module and
-// source file are one function.
+// source file are one function. Functions of one short name have others here,
+// see [namesakes].
 type groups struct {
 	generation uint64
 	ofRuns     int
@@ -42,6 +43,8 @@ type groups struct {
 	// of has the group of each address, and list the groups.
 	of   []uint32
 	list []FunctionRef
+	// first has the first address of each group.
+	first []int32
 	// lowest is the address of which the group has its line.
 	lowest []uint64
 	byName map[functionName]uint32
@@ -72,6 +75,7 @@ func (s *Session) groups() *groups {
 	if len(g.of) < n {
 		longer := *g
 		longer.list, longer.lowest = slices.Clone(g.list), slices.Clone(g.lowest)
+		longer.first = slices.Clone(g.first)
 		longer.add(s, table, n)
 		g = &longer
 	}
@@ -92,7 +96,7 @@ func (g *groups) add(s *Session, table *calls.Addresses, n int) {
 			group = uint32(len(g.list))
 			g.byName[key] = group
 			g.list = append(g.list, FunctionRef{row.Function, row.Module, row.Source, row.Line, group})
-			g.lowest = append(g.lowest, row.Address)
+			g.lowest, g.first = append(g.lowest, row.Address), append(g.first, int32(i))
 		} else if row.Address < g.lowest[group] {
 			g.list[group].Line, g.lowest[group] = row.Line, row.Address
 		}

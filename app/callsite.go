@@ -63,6 +63,9 @@ func (s *Session) nameSite(site siteKey) *rows.CallSite {
 	if p.module >= 0 {
 		result.Module = s.runs()[run].names[p.module]
 	}
+	if label := s.namesakes.label(result.Module, p); label != "" {
+		result.Function = label
+	}
 	if result.Function == "" {
 		result.Function = s.unnamed(run, p.module, site.address)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"logparser/rows"
 )
 
 // ClassStatistics is Statistics of classes and namespaces: the calls of all functions of
@@ -17,7 +19,7 @@ func (s *Session) classGroups() (of []uint32, list []FunctionRef) {
 	byName := make(map[string]uint32)
 	groupOf := make([]uint32, len(g.list))
 	for i := range g.list {
-		name := ClassOf(g.list[i].Function)
+		name := ClassOf(rows.PlainFunction(g.list[i].Function))
 		group, ok := byName[name]
 		if !ok {
 			group = uint32(len(list))

@@ -3,9 +3,7 @@ package app
 import (
 	"context"
 	"crypto/sha256"
-	"regexp"
 	"slices"
-	"strings"
 
 	"logparser/calls/compare"
 	"logparser/calls/indexcache"
@@ -65,18 +63,22 @@ var compareReasons = map[compare.Reason]message.Text{
 // Events are enters of functions, known by their names, and leaves. Both sessions must be
 // loaded. p is told of StageFilter.
 func Compare(ctx context.Context, a, b *Session, p Progress) (*Comparison, error) {
-	numbers := make(map[comparedFunction]uint32)
 	programA, programB := comparedPrograms(a, b)
-	la, err := a.compared(ctx, numbers, programA, p)
+	ga, gb := a.groups(), b.groups()
+	fa, fb := a.comparedFunctions(ga, programA), b.comparedFunctions(gb, programB)
+	na, nb := numberFunctions(fa, fb)
+	la, err := a.compared(ctx, ga, na, p)
 	if err != nil {
 		return nil, err
 	}
-	lb, err := b.compared(ctx, numbers, programB, p)
+	lb, err := b.compared(ctx, gb, nb, p)
 	if err != nil {
 		return nil, err
 	}
 	c := &Comparison{}
-	c.OnlyA, c.OnlyB = a.enteredOnly(la, lb), b.enteredOnly(lb, la)
+	c.OnlyA, c.OnlyB = enteredOnly(ga, la, lb), enteredOnly(gb, lb, la)
+	spellOut(c.OnlyA, fa, fb)
+	spellOut(c.OnlyB, fb, fa)
 	ta, ca := a.comparedThreads(la, programA)
 	tb, cb := b.comparedThreads(lb, programB)
 	matched := make([]bool, len(tb))
@@ -105,27 +107,6 @@ func Compare(ctx context.Context, a, b *Session, p Progress) (*Comparison, error
 		}
 	}
 	return c, nil
-}
-
-// A comparedFunction is what a function is known by in another run.
-type comparedFunction struct{ module, function string }
-
-// Parts of names that another build may have, or not, of the same function and module.
-var (
-	clonedFunction  = regexp.MustCompile(`(\.(constprop|isra|part|cold|lto_priv|llvm)(\.[0-9]+)*)+( \[clone [^\]]*\])*$|( \[clone [^\]]*\])+$`)
-	versionOfModule = regexp.MustCompile(`\.so(\.[0-9]+)+$`)
-)
-
-// comparedName returns what a function is known by. The program itself may have another name.
-func comparedName(f *FunctionRef, program string) comparedFunction {
-	module, function := f.Module, f.Function
-	if module == program {
-		module = ""
-	}
-	if offset, ok := strings.CutPrefix(function, f.Module+"+0x"); ok && f.Module != "" {
-		function = "+0x" + offset // it has no name
-	}
-	return comparedFunction{versionOfModule.ReplaceAllString(module, ".so"), clonedFunction.ReplaceAllString(function, "")}
 }
 
 // comparedPrograms returns the executables that are taken for the same, which may have other names:
@@ -158,28 +139,15 @@ func (s *Session) hasProcess(program string) bool {
 	return slices.ContainsFunc(s.processes, func(p *rows.Process) bool { return p.Name == program })
 }
 
-// compared returns the log as it is compared, with numbers for functions, from 1. program is the
-// executable that may have another name in the other log.
-func (s *Session) compared(ctx context.Context, numbers map[comparedFunction]uint32, program string, p Progress) (*compare.Log, error) {
+// compared returns the log as it is compared, with the numbers of the functions that its groups are.
+func (s *Session) compared(ctx context.Context, g *groups, numbers []uint32, p Progress) (*compare.Log, error) {
 	chains, err := s.chains(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	l := &compare.Log{Index: s.table.Steady(), Chains: chains}
-	g := s.groups()
-	of := make([]uint32, len(g.list))
-	for i := range g.list {
-		name := comparedName(&g.list[i], program)
-		n, ok := numbers[name]
-		if !ok {
-			n = uint32(len(numbers)) + 1
-			numbers[name] = n
-		}
-		of[i] = n
-	}
-	l.Functions = make([]uint32, len(g.of))
+	l := &compare.Log{Index: s.table.Steady(), Chains: chains, Functions: make([]uint32, len(g.of))}
 	for i, group := range g.of {
-		l.Functions[i] = of[group]
+		l.Functions[i] = numbers[group]
 	}
 	return l, nil
 }
@@ -209,8 +177,8 @@ func (s *Session) comparedThreads(l *compare.Log, program string) (list []Compar
 	return list, candidates
 }
 
-// enteredOnly returns the functions that are entered in l and not in other.
-func (s *Session) enteredOnly(l, other *compare.Log) []FunctionRef {
+// enteredOnly returns the functions, which are those of g, that are entered in l and not in other.
+func enteredOnly(g *groups, l, other *compare.Log) []FunctionRef {
 	known := make(map[uint32]bool)
 	for i := range other.Chains {
 		for _, f := range other.Chains[i].First {
@@ -218,7 +186,6 @@ func (s *Session) enteredOnly(l, other *compare.Log) []FunctionRef {
 		}
 	}
 	var list []FunctionRef
-	g := s.groups()
 	for i := range l.Chains {
 		for _, f := range l.Chains[i].First {
 			if n := l.Functions[f.Address]; !known[n] {

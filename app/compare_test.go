@@ -136,19 +136,18 @@ func TestCompareProcesses(t *testing.T) {
 
 func TestComparedName(t *testing.T) {
 	for _, test := range []struct {
-		f    FunctionRef
-		want comparedFunction
+		module, function, wantModule, want string
 	}{
-		{FunctionRef{Function: "draw", Module: "good.exe"}, comparedFunction{"", "draw"}},
-		{FunctionRef{Function: "draw.constprop.0", Module: "libx.so.1.2.3"}, comparedFunction{"libx.so", "draw"}},
-		{FunctionRef{Function: "draw.part.0.isra.3", Module: "libx.so"}, comparedFunction{"libx.so", "draw"}},
-		{FunctionRef{Function: "app::draw(int) [clone .cold]", Module: "x"}, comparedFunction{"x", "app::draw(int)"}},
-		{FunctionRef{Function: "good.exe+0x1010", Module: "good.exe"}, comparedFunction{"", "+0x1010"}},
-		{FunctionRef{Function: "libx.so.1+0x20", Module: "libx.so.1"}, comparedFunction{"libx.so", "+0x20"}},
-		{FunctionRef{Function: "a.partition", Module: "x.so.txt"}, comparedFunction{"x.so.txt", "a.partition"}},
+		{"good.exe", "draw", "", "draw"},
+		{"libx.so.1.2.3", "draw.constprop.0", "libx.so", "draw"},
+		{"libx.so", "draw.part.0.isra.3", "libx.so", "draw"},
+		{"x", "app::draw(int) [clone .cold]", "x", "app::draw(int)"},
+		{"good.exe", "good.exe+0x1010", "", "+0x1010"},
+		{"libx.so.1", "libx.so.1+0x20", "libx.so", "+0x20"},
+		{"x.so.txt", "a.partition", "x.so.txt", "a.partition"},
 	} {
-		if got := comparedName(&test.f, "good.exe"); got != test.want {
-			t.Errorf("%+v: %q, want %q", test.f, got, test.want)
+		if module, got := comparedName(test.module, test.function, "good.exe"); module != test.wantModule || got != test.want {
+			t.Errorf("%s in %s: %q in %q, want %q in %q", test.function, test.module, got, module, test.want, test.wantModule)
 		}
 	}
 }

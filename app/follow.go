@@ -342,6 +342,13 @@ func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
 	}
 	s.named = total
 	if renamed {
+		s.namesakes = nil
+	}
+	others, err := s.distinguish(ctx, n, total)
+	if err != nil {
+		return s.nameAgain(err)
+	}
+	if renamed || others {
 		s.generation.Add(1) // for what keeps names
 	}
 	return nil

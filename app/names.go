@@ -31,6 +31,11 @@ type place struct {
 	symbols string
 	note    string
 	id      calls.Function
+	// signature is the function's, "" if unknown, and start the RVA of the part of it that has the address, 0 of an inlined
+	// function. label is the name that is shown instead of function, because other functions have that too, and part what
+	// the compiler made of a function, where it makes several of one; "" for none.
+	signature, label, part string
+	start                  uint64
 }
 
 // names holds the place of each distinct address of the table.
@@ -188,6 +193,10 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 		}
 	}
 	s.functions, s.named = functions, n.addresses.Len()
+	s.namesakes = nil
+	if _, err := s.distinguish(ctx, n, s.named); err != nil {
+		return err
+	}
 	s.nameCrashes()
 	s.mu.Lock()
 	s.loaded = true
@@ -417,12 +426,18 @@ func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, u
 		return pl
 	}
 	f := frame(&loc, s.runs()[a.Run].spaces[a.Space].Kind)
-	pl.function, pl.source, pl.line = f.Function, f.File, f.Line
+	pl.function, pl.signature, pl.source, pl.line = f.Function, f.Signature, f.File, f.Line
+	if f == loc.Symbol.Outermost() {
+		switch loc.Symbol.Kind {
+		case symbols.Procedure, symbols.Symtab, symbols.Public:
+			pl.start = loc.Symbol.Start
+		}
+	}
 	if pl.symbols == string(symbols.Mismatched) {
-		pl.function, pl.source = rows.TagFunction(pl.function), rows.TagSource(pl.source)
+		pl.function, pl.signature, pl.source = rows.TagFunction(pl.function), rows.TagFunction(pl.signature), rows.TagSource(pl.source)
 	}
 	if functions != nil {
-		pl.id = functions.id(key, f.Function)
+		pl.id = functions.id(key, cmp.Or(withoutCopies(f.Signature), f.Function))
 	}
 	return pl
 }

@@ -232,7 +232,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 			if err != nil || sym.Start != rva || sym.Kind == symbols.PLT || sym.Kind == symbols.Thunk {
 				return true
 			}
-			raw := t.Names(rva)
+			raw := t.LinkNames(rva)
 			for i := range raw {
 				raw[i], _, _ = strings.Cut(raw[i], "@") // the version
 			}

@@ -104,8 +104,10 @@ type Session struct {
 	// addresses that it named. older are the log's states of which there may be
 	// an index to go on with; kept is the one whose index is kept, and seen the
 	// last that was looked at. They are for who holds the token.
-	functions  *functions
-	named      int
+	functions *functions
+	named     int
+	// namesakes are the functions that have one name, nil before addresses are named. They are for who holds the token, too.
+	namesakes  *namesakes
 	older      []logState
 	kept, seen logState
 	// looking is closed when the look-ups have ended that a cancelled naming left

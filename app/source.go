@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"sync"
@@ -261,7 +262,7 @@ func (s *Session) recall(m *recentPlace, run int, e *parser.Event, n *names) {
 
 // show makes what rows have of an address.
 func (s *Session) show(p *place, run int, address uint64) *shownPlace {
-	shown := &shownPlace{rows.Place{Function: p.function, Source: p.source, Line: p.line, Symbols: p.symbols, Address: address}, p.note, p}
+	shown := &shownPlace{rows.Place{Function: cmp.Or(p.label, p.function), Source: p.source, Line: p.line, Symbols: p.symbols, Address: address}, p.note, p}
 	if p.address != 0 {
 		shown.Address = p.address
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -130,7 +131,7 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	case filter.Time:
 		return c.time(t), nil
 	case filter.In:
-		set := c.addressSet(t, func(r *rows.Row) bool { return t.MatchText(r.Function) })
+		set := c.addressSet(t, func(r *rows.Row) bool { return t.MatchFunction(r.Function) })
 		c.noteUnmatched(t, set.Len() > 0)
 		return query.Inside(set), nil
 	case filter.Call:
@@ -234,7 +235,7 @@ func (s *Session) placeRow(n *names, a *calls.Address, i int) rows.Row {
 	if p == nil {
 		p = s.unresolved(run, a.Space, a.Value)
 	}
-	row := rows.Row{Address: a.Value, Function: p.function, Source: p.source, Line: p.line, Symbols: p.symbols, Note: p.note}
+	row := rows.Row{Address: a.Value, Function: cmp.Or(p.label, p.function), Source: p.source, Line: p.line, Symbols: p.symbols, Note: p.note}
 	if p.address != 0 {
 		row.Address = p.address
 	}
@@ -535,7 +536,7 @@ func (c *condition) outgrown() bool {
 	}
 	c.eachPlace(from, func(_ uint32, r *rows.Row) {
 		for _, t := range c.placed {
-			grown = grown || r.Note != "" || t.MatchPlace(r) || t.Column == filter.In && t.MatchText(r.Function)
+			grown = grown || r.Note != "" || t.MatchPlace(r) || t.Column == filter.In && t.MatchFunction(r.Function)
 		}
 	})
 	threads := c.threads

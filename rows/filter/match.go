@@ -85,7 +85,7 @@ func (t *Term) matches(r *rows.Row, env Env) bool {
 		enter = env.Enter(t.Range.Low)
 	}
 	for _, call := range env.Calls(r.Index) {
-		if t.Column == In && t.MatchText(call.Function) || t.Column == Call && call.Index == enter {
+		if t.Column == In && t.MatchFunction(call.Function) || t.Column == Call && call.Index == enter {
 			return true
 		}
 	}
@@ -98,6 +98,12 @@ func (t *Term) MatchThread(id uint32, name string) bool {
 		return t.Range.Has(int64(id))
 	}
 	return name != "" && t.MatchText(name)
+}
+
+// MatchFunction reports whether a function fits a term that is about one. The name as a whole is also that of overloads, which
+// are shown with their parameters.
+func (t *Term) MatchFunction(name string) bool {
+	return t.MatchText(name) || t.Op == Equals && t.MatchText(rows.PlainFunction(name))
 }
 
 // MatchProcess reports whether a process, nil for the only one, fits a term of the column
@@ -121,7 +127,7 @@ func (t *Term) MatchPlace(r *rows.Row) bool {
 	case Text:
 		return t.matchAny(r)
 	case Func:
-		return t.MatchText(r.Function)
+		return t.MatchFunction(r.Function)
 	case Module:
 		return t.MatchText(r.Module)
 	case Source:

@@ -292,7 +292,7 @@ func (t *Table) improve(name *funcName, lo uint64) {
 	}
 	last := lastName(name.function)
 	var short, full string
-	for _, raw := range st.Names(lo - t.im.Base) {
+	for _, raw := range st.LinkNames(lo - t.im.Base) {
 		s, f := demangle.Forms(raw)
 		if f == raw || lastName(s) != last {
 			continue
@@ -311,6 +311,15 @@ func (t *Table) improve(name *funcName, lo uint64) {
 	if short != "" {
 		name.function, name.signature = short, full
 	}
+}
+
+// LinkNames returns what the image's own symbol table calls what begins at an RVA.
+func (t *Table) LinkNames(rva uint64) []string {
+	st, _ := t.symbolTable()
+	if st == nil {
+		return nil
+	}
+	return st.LinkNames(rva)
 }
 
 // lastName returns the last part of a qualified name, without template

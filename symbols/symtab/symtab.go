@@ -386,9 +386,9 @@ func (t *Table) raw(s sym) (string, error) {
 	return name, nil
 }
 
-// Names returns the names of the symbols at exactly an RVA, as the table has
+// LinkNames returns the names of the symbols at exactly an RVA, as the table has
 // them, the best first.
-func (t *Table) Names(rva uint64) []string {
+func (t *Table) LinkNames(rva uint64) []string {
 	i := sort.Search(len(t.syms), func(i int) bool { return t.syms[i].addr >= rva })
 	var out []string
 	for ; i < len(t.syms) && t.syms[i].addr == rva && len(out) < maxAliases; i++ {

@@ -79,8 +79,8 @@ func TestAgainstDebugELF(t *testing.T) {
 						t.Errorf("%#x: %s, aliases %v, want %s", at, got.Frames[0].Function, got.Aliases, short)
 					}
 				}
-				if !contains(table.Names(rva), s.Name) {
-					t.Errorf("%#x: names %v, want %s among them", rva, table.Names(rva), s.Name)
+				if !contains(table.LinkNames(rva), s.Name) {
+					t.Errorf("%#x: names %v, want %s among them", rva, table.LinkNames(rva), s.Name)
 				}
 			}
 			if n < 10 {
@@ -121,9 +121,9 @@ func TestAgainstDebugPE(t *testing.T) {
 				n++
 				longest = max(longest, len(s.Name))
 				rva := uint64(f.Sections[s.SectionNumber-1].VirtualAddress + s.Value)
-				if !contains(table.Names(rva), s.Name) && len(table.Names(rva)) < maxAliases {
+				if !contains(table.LinkNames(rva), s.Name) && len(table.LinkNames(rva)) < maxAliases {
 					if bad++; bad < 5 {
-						t.Errorf("%#x: %v, want %s", rva, table.Names(rva), s.Name)
+						t.Errorf("%#x: %v, want %s", rva, table.LinkNames(rva), s.Name)
 					}
 				}
 			}
