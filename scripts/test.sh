@@ -241,6 +241,7 @@ stage_recorder() {
 	# outlive it. recorder-trace waits, too, for programs that it kills after a while and threads that take turns.
 	beside recorder-trace-windows 25 recorder/tests/trace_windows.sh build/trace-windows
 	beside recorder-programs 25 recorder/tests/programs.sh
+	beside recorder-surroundings 10 recorder/tests/surroundings.sh
 	lane recorder-trace 35 recorder/tests/run_trace.sh 100
 	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
 	lane build-logparse-probes 10 env CGO_ENABLED=0 go build -tags ci,migrated_fynedo -o build/test/logparse-probes ./cmd/logparse

@@ -222,7 +222,11 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 		if err = wire.ParseBody(body, &r); err == nil {
 			n := min(r.Events, maxTime)
 			p.lost += int64(n)
-			p.note("%d events of stream %d were lost: %s", n, r.Stream, printable(r.Why))
+			if r.Stream == 0 {
+				p.note("%d events were lost: %s", n, printable(r.Why))
+			} else {
+				p.note("%d events of stream %d were lost: %s", n, r.Stream, printable(r.Why))
+			}
 		}
 	case wire.CrashRecord:
 		err = p.crash(time, body)

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"time"
@@ -48,31 +49,72 @@ var (
 	errChanged = message.New("its header is damaged")
 )
 
+// maxTail is the most that a recorder allocates in advance, bytes.
+const maxTail = 16 << 20
+
 // maxProcessChunk bounds what is read of a chunk, bytes.
 const maxProcessChunk = 16 << 20
 
 // AppendExit writes into a log how its process ended: a CLOCK and an EXIT record behind the last process
-// record. The process must have ended. Nothing that is there is changed. If the log's last process chunk has
-// room, none is needed on the disk.
+// record. The process must have ended. Nothing that is there is changed, but that zeros behind the last chunk are cut off. If
+// the log's last process chunk has room, none is needed on the disk.
 func AppendExit(path string, e Ending) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	head := make([]byte, wire.HeaderUsed)
-	if _, err := f.ReadAt(head, 0); err != nil {
+	h, err := headerOf(f)
+	if err != nil {
 		return err
 	}
-	h, err := wire.ParseHeader(head)
-	if err != nil || !h.Possible() || h.Major != wire.MajorVersion {
-		return errChanged
+	if err := appendExit(f, &h, e); err != nil {
+		return err
 	}
-	units, ok := e.when.units(&h)
+	return giveBackTail(f)
+}
+
+// headerOf reads the header of a log.
+func headerOf(f *os.File) (h wire.Header, err error) {
+	head := make([]byte, wire.HeaderUsed)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return h, err
+	}
+	h, err = wire.ParseHeader(head)
+	if err != nil || !h.Possible() || h.Major != wire.MajorVersion {
+		return h, errChanged
+	}
+	return h, nil
+}
+
+// giveBackTail cuts off what a process that was killed had allocated in advance: zeros behind the last chunk.
+func giveBackTail(f *os.File) error {
+	h, err := headerOf(f)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	end := int64(h.End)
+	if end < int64(h.Size) || end >= info.Size() || info.Size()-end > maxTail {
+		return nil
+	}
+	tail, err := io.ReadAll(io.NewSectionReader(f, end, maxTail))
+	if err != nil || len(bytes.TrimLeft(tail, "\x00")) > 0 {
+		return err // not zeros: the header may be damaged
+	}
+	return f.Truncate(end)
+}
+
+// appendExit writes the records into the last process chunk or, if there is no room, into one of their own.
+func appendExit(f *os.File, h *wire.Header, e Ending) error {
+	units, ok := e.when.units(h)
 	if !ok {
 		return errCounter
 	}
-	at, chunk, err := lastProcessChunk(f, &h)
+	at, chunk, err := lastProcessChunk(f, h)
 	if err != nil {
 		return err
 	}
@@ -88,7 +130,7 @@ func AppendExit(path string, e Ending) error {
 		// From here on the records are part of the chunk.
 		return put32(f, at+44, chunk.Used+uint32(len(records)))
 	}
-	return newChunk(f, &h, chunk.Sequence+1, units, records)
+	return newChunk(f, h, chunk.Sequence+1, units, records)
 }
 
 // newChunk writes records into a chunk of their own at the end of a log.

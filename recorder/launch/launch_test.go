@@ -360,6 +360,10 @@ func TestAppendExit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			// What was allocated in advance is given back.
+			if err := os.Truncate(path, int64(head.End)+1<<20); err != nil {
+				t.Fatal(err)
+			}
 			const at = 5_000_000
 			e := test.ending
 			e.when = instant{counter: at, monotonic: at, performance: at}
@@ -372,6 +376,9 @@ func TestAppendExit(t *testing.T) {
 			after, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if head, err := wire.ParseHeader(after); err != nil || uint64(len(after)) != head.End {
+				t.Errorf("%d bytes, the last chunk ends at %d (%v)", len(after), head.End, err)
 			}
 			changed := 0
 			for i := range head.End {

@@ -266,6 +266,7 @@ struct lr_state {
   uint64_t last_clock; /* monotonic ns */
   uint8_t *first_clock; /* where the first CLOCK has the offset of local time */
   uint32_t snapshots;
+  uint64_t *lost_events; /* in the log: how many had no thread to be written by; NULL: none yet */
   uint64_t log;     /* which one of this process and those that it was forked from: 1, 2, ... in its upper half */
   uint32_t places;  /* those of logrec_values.h that are in the log */
   uint32_t ways;    /* those that are in the log: 1 << lr_way */

@@ -390,14 +390,24 @@ LR_OWN static void send_again(int number, siginfo_t *info) {
   if (syscall(SYS_rt_tgsigqueueinfo, pid, tid, (long)number, info) < 0) syscall(SYS_tgkill, pid, tid, (long)number);
 }
 
+/* give_back_tail cuts off what the log has been given in advance, unless somebody is just making it larger. The program may go
+ * on. */
+LR_OWN static void give_back_tail(void) {
+  if (!plat_trylock()) return;
+  if (lr_global.state == LR_RUNNING) plat_file_trim(lr_global.end);
+  plat_unlock();
+}
+
 LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
-  if (lr_guard_fault(number, info, context)) return;
+  if (lr_guard_fault(number, info, context) || lr_file_fault(number, info)) return;
   const int error = errno;
   const uint32_t me = (uint32_t)plat_thread_id();
-  if (!lr_load(&lr_barred) && mine()) {
+  if (plat_crash_caught() && !lr_load(&lr_barred) && mine()) {
     if (lr_crash_first()) {
       lr_store(&writer, me);
-      if (lr_crash_make_log() && write_record(number, info, context, error)) plat_report(lr_global.path, !lr_disposition_is_handler(number));
+      const int written = lr_crash_make_log() && write_record(number, info, context, error);
+      give_back_tail();
+      if (written) plat_report(lr_global.path, !lr_disposition_is_handler(number));
       lr_crash_done();
       lr_store(&writer, 0);
     } else if (lr_load(&writer) != me) {

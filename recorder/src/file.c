@@ -17,7 +17,10 @@ LR_COLD void lr_file_failed(int why) {
   if (lr_global.state != LR_RUNNING) return;
   lr_global.state = LR_STOPPED;
   lr_store(&lr_mode, LR_OFF);
-  if (lr_global.header) lr_store(&lr_global.header->state, why == PLAT_FULL ? LRF_DISK_FULL : LRF_FAILED);
+  if (lr_global.header) {
+    lr_store(&lr_global.header->state, why == PLAT_FULL ? LRF_DISK_FULL : LRF_FAILED);
+    plat_file_trim(lr_global.end);
+  }
   static char line[4600];
   struct lr_body b = {(uint8_t *)line, 0, sizeof line - 1};
   lr_put(&b, "logrec: ", 8);

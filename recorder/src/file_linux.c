@@ -1,7 +1,7 @@
-/* file_linux.c: the log's file, one shared mapping of it, and copies for snapshots.
+/* file_linux.c: the log's file, how it is mapped, and copies for snapshots.
  *
- * All is called with the lock, but lr_read_file and lr_within_limit, which need none. The C
- * library's functions here are those that a signal handler may call. */
+ * All is called with the lock, but lr_read_file and lr_within_limit, which need none, and lr_file_fault, which is the
+ * crash handler's. The C library's functions here are those that a signal handler may call. */
 
 #include "system_linux.h"
 
@@ -36,6 +36,7 @@ LR_OWN const char *plat_error(void) {
     case EEXIST: return "files of all names exist";
     case ENOMEM: return "no address space for the mapping";
     case EBADF: return "its descriptor was closed";
+    case ESTALE: return "somebody has truncated it";
     default: return "it cannot be written";
   }
 }
@@ -52,21 +53,39 @@ LR_OWN static int failed(int error) {
   }
 }
 
-/* One mapping, larger than any file: only what was allocated is touched. Bytes
- * below zeroed were put into memory by write_zeros, or in use before. */
+/* Bytes below zeroed were put into memory by write_zeros, or in use before. */
 static struct {
   int fd;
+  uint64_t size, zeroed;
+} file = {-1, 0, 0};
+
+/* The file is mapped piece by piece, as it grows: memory that is not touched costs nothing, but the program's address
+ * space may have a limit, or get one later. A chunk lies in one piece whole; two pieces may have a page both. */
+enum { PIECES = 2048 };
+static struct piece {
+  uint64_t offset, size;
   uint8_t *base;
-  uint64_t mapped, size, zeroed;
-} file = {-1, NULL, 0, 0, 0};
+} pieces[PIECES];
+static uint32_t piece_count;
+static uint64_t mapped; /* all of them, bytes */
+
+/* A file is not larger than what the addresses of a program without a limit have room for. */
+static const uint64_t largest_file = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
 
 /* Out of the way of programs that close all descriptors they know of, or that
- * expect the next one to have a certain number. */
+ * expect the next one to have a certain number: 700 or above, or as high as their limit lets it be. Never one of the first
+ * three, which the program may have closed: what it prints would be written there. */
 LR_OWN static int move_up(int fd) {
+  enum { HIGH = 700, STANDARD = 3 };
   if (fd < 0) return fd;
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
-  if (high < 0) return fd;
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+  struct rlimit limit;
+  if (high < 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    for (int least = limit.rlim_cur < HIGH ? (int)limit.rlim_cur - 1 : HIGH; high < 0 && least > fd && least >= STANDARD; least--)
+      high = fcntl(fd, F_DUPFD_CLOEXEC, least);
+  if (high < 0 && fd >= STANDARD) return fd;
   close(fd);
+  if (high < 0) errno = EMFILE;
   return high;
 }
 
@@ -100,20 +119,47 @@ LR_OWN char *plat_read_whole(const char *path, size_t most, size_t *size) {
   return text;
 }
 
-/* mapping_size is 1 TiB, and where the program's address space has a limit, at
- * most an eighth of what is left of it, but not less than a step. */
-LR_OWN static uint64_t mapping_size(void) {
-  uint64_t size = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return size;
-  char text[64];
-  text[lr_read_file("/proc/self/statm", text, sizeof text - 1)] = 0;
-  uint64_t used = 0;
-  for (const char *s = text; *s >= '0' && *s <= '9'; s++) used = used * 10 + (uint64_t)(*s - '0');
-  used *= (uint64_t)sysconf(_SC_PAGESIZE);
-  const uint64_t most = limit.rlim_cur > used ? (limit.rlim_cur - used) / 8 : 0;
-  while (size > most && size > PLAT_STEP) size /= 2;
-  return size;
+/* mapped_at returns where bytes of the file are mapped; NULL where they are not, or not together. */
+LR_OWN static uint8_t *mapped_at(uint64_t offset, uint64_t size) {
+  for (uint32_t i = piece_count; i > 0; i--) {
+    const struct piece *const p = &pieces[i - 1];
+    if (offset >= p->offset && offset + size <= p->offset + p->size) return p->base + (offset - p->offset);
+  }
+  return NULL;
+}
+
+/* map_piece maps the file from a chunk on: a step or, of large files, more, so that there are not too many
+ * pieces; less where the address space has a limit. */
+LR_OWN static int map_piece(uint64_t offset, uint64_t size) {
+  enum { PART = 8, MOST_STEPS = 64 };
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = offset / page * page;
+  const uint64_t least = (offset + size - begin + page - 1) / page * page;
+  uint64_t steps = offset / PART / PLAT_STEP;
+  if (steps < 1) steps = 1;
+  if (steps > MOST_STEPS) steps = MOST_STEPS;
+  uint64_t n = steps * PLAT_STEP - begin % PLAT_STEP;
+  const uint64_t room = lr_address_room();
+  /* Threads need room, too. */
+  if (n > room / 4) n = room / 4 / page * page;
+  if (n < least) n = least;
+  if (piece_count == PIECES || mapped + n > largest_file) return EFBIG;
+  if (n > room) return ENOMEM;
+  for (;;) {
+    void *const p = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.fd, (off_t)begin);
+    if (p != MAP_FAILED) {
+      const struct piece made = {begin, n, p};
+      pieces[piece_count] = made;
+      lr_store(&piece_count, piece_count + 1);
+      mapped += n;
+      lr_has_mapped_bytes((int64_t)n);
+      /* Core dumps stay small: what is in the file need not be in them. */
+      madvise(p, (size_t)n, MADV_DONTDUMP);
+      return 0;
+    }
+    if (n == least) return errno;
+    n = n / 2 / page * page;
+    if (n < least) n = least;
+  }
 }
 
 LR_OWN int lr_within_limit(uint64_t size) {
@@ -144,22 +190,16 @@ LR_OWN int plat_file_create(const char *path) {
   if (fd < 0) return failed(errno);
   file.fd = move_up(fd);
   file.size = file.zeroed = 0;
-  for (uint64_t size = mapping_size(); size >= PLAT_STEP; size /= 2) {
-    file.base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.fd, 0);
-    if (file.base != MAP_FAILED) {
-      file.mapped = size;
-      /* Core dumps stay small: what is in the file need not be in them. */
-      madvise(file.base, (size_t)size, MADV_DONTDUMP);
-      return PLAT_OK;
-    }
-    last_error = errno;
-  }
+  int error = file.fd < 0 ? errno : map_piece(0, LRF_HEADER_SIZE);
+  if (!error) return PLAT_OK;
   unlink(path);
-  close(file.fd);
+  if (file.fd >= 0) close(file.fd);
   file.fd = -1;
-  file.base = NULL;
-  return PLAT_ERROR;
+  return failed(error) == PLAT_EXISTS ? PLAT_ERROR : failed(error);
 }
+
+/* 1: the end of the file is missing, and nothing is written into the rest any more. */
+static uint32_t truncated;
 
 /* same_file guards against a program that closed our descriptor, or put a file
  * of its own in its place. */
@@ -175,11 +215,27 @@ LR_OWN static int same_file(void) {
   return now.st_dev == device && now.st_ino == inode;
 }
 
+struct range {
+  uintptr_t low, high;
+};
+
+/* see_first finds the mapping that the file's first piece lies in, maybe together with others. */
+LR_OWN static int see_first(uintptr_t low, uintptr_t high, void *context) {
+  struct range *const r = context;
+  const uintptr_t base = (uintptr_t)pieces[0].base;
+  if (base - low >= high - low) return 0;
+  r->low = low;
+  r->high = high;
+  return 1;
+}
+
 LR_OWN static int reopen(void) {
   /* The mapping holds the file; /proc has a name for it. */
   char name[80] = "/proc/self/map_files/";
   char *p = name + strlen(name);
-  const uint64_t range[2] = {(uint64_t)(uintptr_t)file.base, (uint64_t)(uintptr_t)file.base + file.mapped};
+  struct range found = {0, 0};
+  lr_each_mapping(see_first, &found);
+  const uint64_t range[2] = {found.low, found.high};
   for (int i = 0; i < 2; i++) {
     int digits = 1;
     while (digits < 16 && range[i] >> 4 * digits) digits++;
@@ -226,14 +282,18 @@ LR_OWN static int write_zeros(uint64_t offset, uint64_t end) {
     }
     offset += (uint64_t)k;
   }
-  madvise(file.base + begin, (size_t)(end - begin), MADV_POPULATE_WRITE);
+  /* In the piece that is in use. */
+  const struct piece *const p = &pieces[piece_count - 1];
+  const uint64_t from = begin > p->offset ? begin : p->offset, to = end < p->offset + p->size ? end : p->offset + p->size;
+  if (from < to) madvise(p->base + (from - p->offset), (size_t)(to - from), MADV_POPULATE_WRITE);
   return 1;
 }
 
 LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *why) {
   const uint64_t end = offset + size;
-  if (end > file.mapped) {
-    *why = failed(EFBIG);
+  const int unmapped = mapped_at(offset, size) ? 0 : map_piece(offset, size);
+  if (unmapped) {
+    *why = failed(unmapped);
     return NULL;
   }
   const int grows = end > file.size, needs_zeros = size >= ZEROS_LEAST && end > file.zeroed;
@@ -243,6 +303,11 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
   }
   if ((grows || needs_zeros) && !same_file() && !reopen()) {
     *why = failed(EBADF);
+    return NULL;
+  }
+  struct stat now;
+  if ((grows || needs_zeros) && (lr_load(&truncated) || fstat(file.fd, &now) < 0 || (uint64_t)now.st_size < file.size)) {
+    *why = failed(ESTALE);
     return NULL;
   }
   if (grows) {
@@ -282,31 +347,65 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
     }
     file.zeroed = to;
   }
-  return file.base + offset;
+  return mapped_at(offset, size);
 }
 
 LR_OWN void plat_file_trim(uint64_t size) {
-  if (file.fd < 0 || size >= file.size || (!same_file() && !reopen())) return;
+  if (file.fd < 0 || size >= file.size || lr_load(&truncated) || (!same_file() && !reopen())) return;
   if (ftruncate(file.fd, (off_t)size) < 0) return;
   file.size = size;
   if (file.zeroed > size) file.zeroed = size;
 }
 
+/* put_memory puts memory in the place of a part of a piece: nobody reads what is written there. 1: done. */
+LR_OWN static int put_memory(const struct piece *p, uint64_t from, uint64_t to) {
+  return from >= to || mmap(p->base + (from - p->offset), (size_t)(to - from), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+LR_OWN int lr_file_fault(int number, const siginfo_t *info) {
+  const uintptr_t at = (uintptr_t)info->si_addr;
+  const uint32_t n = lr_load(&piece_count);
+  const struct piece *p = pieces;
+  if (number != SIGBUS || info->si_code <= 0) return 0;
+  while (p < pieces + n && at - (uintptr_t)p->base >= p->size) p++;
+  if (p == pieces + n) return 0;
+  const int error = errno;
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), here = p->offset + (at - (uintptr_t)p->base) / page * page;
+  struct stat now;
+  uint64_t end = fstat(file.fd, &now) == 0 && same_file() ? ((uint64_t)now.st_size + page - 1) / page * page : here;
+  const int cut = here >= end; /* else it cannot be read, or has grown again */
+  if (end > here) end = here;
+  int done = 1;
+  for (p = pieces; p < pieces + n && done; p++) {
+    const uint64_t piece_end = p->offset + p->size;
+    if (piece_end > end) done = put_memory(p, p->offset > end ? p->offset : end, piece_end);
+  }
+  if (done && !__atomic_exchange_n(&truncated, 1, __ATOMIC_ACQ_REL)) {
+    last_error = cut ? ESTALE : EIO;
+    lr_file_failed(PLAT_ERROR);
+  }
+  errno = error;
+  return done;
+}
+
 LR_OWN void plat_file_forget(void) {
-  if (file.base) {
-    /* Memory stays where a hook that the fork interrupted may write. Should there be
-     * none, it must not be the file any more. */
-    enum { LARGEST_PAGE = 65536 };
-    uint64_t used = (file.size + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE;
-    if (used > file.mapped) used = file.mapped;
-    if (used < file.mapped) munmap(file.base + used, (size_t)(file.mapped - used));
-    if (used && mmap(file.base, (size_t)used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-      munmap(file.base, (size_t)used);
+  /* Memory stays where a hook that the fork interrupted may write. Should there be
+   * none, it must not be the file any more. */
+  for (const struct piece *p = pieces; p < pieces + piece_count; p++) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = p->offset + p->size;
+    uint64_t used = (file.size + page - 1) / page * page;
+    if (used < p->offset) used = p->offset;
+    if (used > end) used = end;
+    if (used < end) munmap(p->base + (used - p->offset), (size_t)(end - used));
+    if (!put_memory(p, p->offset, used)) munmap(p->base, (size_t)(used - p->offset));
   }
   if (file.fd >= 0 && same_file()) close(file.fd);
   file.fd = -1;
-  file.base = NULL;
   file.size = file.zeroed = 0;
+  piece_count = 0;
+  mapped = 0;
+  truncated = 0;
 }
 
 LR_OWN int plat_file_private(void) {
@@ -316,13 +415,17 @@ LR_OWN int plat_file_private(void) {
   return !(s.st_mode & 077) || fchmod(file.fd, s.st_mode & 0700) == 0;
 }
 
-LR_OWN const void *plat_file_at(uint64_t offset) { return file.base + offset; }
+LR_OWN const void *plat_file_at(uint64_t offset) {
+  /* A chunk may lie in the piece behind the one that has its first page. */
+  const struct lrf_chunk *const c = (const struct lrf_chunk *)mapped_at(offset, sizeof *c);
+  return c ? mapped_at(offset, c->size) : NULL;
+}
 
 static int copy_fd = -1;
 static uint64_t copied;
 LR_OWN int plat_copy_begin(const char *path) {
   copied = 0;
-  copy_fd = create(path, O_WRONLY);
+  copy_fd = move_up(create(path, O_WRONLY));
   return copy_fd >= 0 ? PLAT_OK : failed(errno);
 }
 LR_OWN int plat_copy_write(const void *p, size_t n) {

@@ -26,9 +26,12 @@ struct module {
   char path[PATH];
 };
 
-/* Guarded by plat_modules_trylock. Pages that are not used cost nothing. */
+/* Guarded by plat_modules_trylock. Both have room for as many; the crash handler may be reading an earlier known. */
 static struct module *known, *found;
-static uint32_t known_count, found_count, next_number;
+static uint32_t room, known_count, found_count, next_number;
+/* How many of known are those of the process that this one was forked from: their paths are known, too, where the
+ * child cannot ask for them. */
+static uint32_t inherited;
 static uint64_t last_look;
 static unsigned long long adds, subs;
 
@@ -83,6 +86,23 @@ LR_OWN int lr_module_is_known(uintptr_t base) {
   return 0;
 }
 
+/* make_room makes room for more modules. */
+LR_OWN static int make_room(uint32_t wanted) {
+  enum { LEAST = 16 };
+  uint32_t larger = room ? room : LEAST;
+  while (larger < wanted) larger *= 2;
+  if (larger <= room) return 1;
+  const size_t size = larger * sizeof(struct module);
+  struct module *const both = plat_pages(2 * size, 0);
+  if (!both) return 0;
+  const uint32_t kept = known_count > inherited ? known_count : inherited;
+  if (kept) memcpy(both, known, kept * sizeof *known);
+  found = both + larger;
+  room = larger;
+  lr_store(&known, both);
+  return 1;
+}
+
 /* is_loaded tells whether a segment lies in one that is mapped and can be read. */
 LR_OWN static int is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * n) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -96,7 +116,11 @@ LR_OWN static int is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * 
 
 LR_OWN static int collect(struct dl_phdr_info *info, size_t size, void *p) {
   if (found_count == 0) count(info, size, p);
-  if (found_count == MODULES) return 1;
+  if (found_count == room) {
+    /* Only counted: there will be another look. */
+    found_count++;
+    return 1;
+  }
   struct module *m = &found[found_count];
   memset(m, 0, offsetof(struct module, path));
   m->program = found_count == 0;
@@ -190,21 +214,29 @@ LR_OWN static int same(const struct module *a, const struct module *b) {
 
 /* scan compares found with known. With the modules' lock. */
 LR_OWN static void scan(void) {
-  if (!known) {
-    known = plat_pages(MODULES * sizeof *known, 0);
-    found = plat_pages(MODULES * sizeof *found, 0);
-    if (!known || !found) return;
-  }
+  if (!make_room(1)) return;
   const uint64_t begun = last_look ? last_look : lr_global.begin, now = lr_ticks();
   struct counts c = {0, 0};
-  found_count = 0;
-  dl_iterate_phdr(collect, &c);
-  for (uint32_t i = 0; i < known_count; i++) known[i].seen = 0;
+  int some = 0; /* of them were found: there is no room for all */
+  for (;;) {
+    found_count = 0;
+    dl_iterate_phdr(collect, &c);
+    if (found_count <= room) break;
+    if (room < MODULES && make_room(found_count)) continue;
+    found_count = room;
+    some = 1;
+    break;
+  }
+  for (uint32_t i = 0; i < known_count; i++) known[i].seen = some;
   for (uint32_t i = 0; i < found_count; i++) {
     for (uint32_t k = 0; k < known_count && !found[i].seen; k++)
       if (same(&found[i], &known[k])) found[i].seen = known[k].seen = 1;
-    if (!found[i].seen) make_absolute(&found[i]);
+    uint32_t k = 0;
+    while (k < inherited && !same(&found[i], &known[k])) k++;
+    if (k < inherited) memcpy(found[i].path, known[k].path, PATH);
+    else if (!found[i].seen) make_absolute(&found[i]);
   }
+  inherited = 0;
   uint32_t kept = 0;
   int gone = 0;
   for (uint32_t k = 0; k < known_count; k++) {
@@ -223,7 +255,7 @@ LR_OWN static void scan(void) {
     lr_record_end(LRF_UNLOAD, now);
   }
   known_count = kept;
-  for (uint32_t i = 0; i < found_count && known_count < MODULES; i++) {
+  for (uint32_t i = 0; i < found_count && known_count < room; i++) {
     if (found[i].seen) continue;
     found[i].number = ++next_number;
     known[known_count++] = found[i];
@@ -243,6 +275,7 @@ LR_OWN void plat_modules_scan(void) {
 }
 
 LR_OWN void plat_modules_reset(void) {
+  if (known_count) inherited = known_count;
   known_count = next_number = 0;
   last_look = 0;
   adds = subs = 0;

@@ -3,7 +3,8 @@
  *
  * With LOGREC_CRASH=last, the default, the recorder has a signal while the program's disposition is the
  * default one: a handler of the program's own is in the kernel as it was set. With first the recorder has
- * it until there was a crash, unless the program ignores it.
+ * it until there was a crash, unless the program ignores it. SIGBUS comes to the recorder before the program's handler
+ * always, with off, too: where somebody truncates the log a hook gets it.
  *
  * sigaction and its kin may be called in signal handlers: the table's lock is held with signals blocked,
  * and for one system call. The crash handler does not take it. A vfork child has the table in its
@@ -23,7 +24,7 @@
 
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
 enum { SIGNALS = 32 };
-static const uint32_t crash_mask = 1u << SIGSEGV | 1u << SIGBUS | 1u << SIGILL | 1u << SIGFPE | 1u << SIGABRT | 1u << SIGTRAP | 1u << SIGSYS;
+static uint32_t crash_mask = 1u << SIGSEGV | 1u << SIGBUS | 1u << SIGILL | 1u << SIGFPE | 1u << SIGABRT | 1u << SIGTRAP | 1u << SIGSYS;
 
 /* What the program has set. */
 static struct sigaction program[SIGNALS];
@@ -32,7 +33,7 @@ static uint32_t table_pid;
 /* Signals for which the kernel has the program's disposition for good: 1 << number. */
 static uint32_t given_back;
 
-LR_OWN int plat_crash_caught(void) { return (int)lr_load(&caught); }
+LR_OWN int plat_crash_caught(void) { return lr_load(&caught) && lr_settings.crash != LR_CRASH_OFF; }
 
 LR_OWN static int is_crash(int number) { return number > 0 && number < SIGNALS && crash_mask >> number & 1; }
 
@@ -57,6 +58,14 @@ LR_OWN int lr_disposition_is_handler(int number) {
 /* once runs a handler that was set with SA_RESETHAND, after the recorder has taken the signal again. */
 LR_OWN static void once(int number, siginfo_t *info, void *context);
 
+/* bus has SIGBUS in the place of the program's handler, which it calls unless the fault is one in the log. */
+LR_OWN static void bus(int number, siginfo_t *info, void *context) {
+  if (lr_file_fault(number, info)) return;
+  const struct sigaction was = program[number];
+  if (is_default(&was) || is_ignored(&was)) lr_disposition_give_back(number); /* another thread has just set that */
+  else was.sa_sigaction(number, info, context);
+}
+
 /* action_for returns the disposition that the kernel gets for the one that the program wants. */
 LR_OWN static void action_for(int number, const struct sigaction *wanted, struct sigaction *a) {
   *a = *wanted;
@@ -65,6 +74,9 @@ LR_OWN static void action_for(int number, const struct sigaction *wanted, struct
     if ((wanted->sa_flags & (int)SA_RESETHAND) && !is_ignored(wanted)) {
       a->sa_sigaction = once;
       a->sa_flags = (wanted->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+    } else if (number == SIGBUS && !is_ignored(wanted)) {
+      a->sa_sigaction = bus;
+      a->sa_flags = wanted->sa_flags | SA_SIGINFO;
     }
     return;
   }
@@ -75,6 +87,7 @@ LR_OWN static void action_for(int number, const struct sigaction *wanted, struct
 }
 
 static void once(int number, siginfo_t *info, void *context) {
+  if (lr_file_fault(number, info)) return;
   const struct sigaction was = program[number];
   struct sigaction none, a;
   memset(&none, 0, sizeof none);
@@ -137,7 +150,7 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
   } else {
     if (now) lr_guard_close_here();
     result = kernel(number, now, &was);
-    if (was.sa_sigaction == lr_crash_handler || was.sa_sigaction == once) was = program[number];
+    if (was.sa_sigaction == lr_crash_handler || was.sa_sigaction == once || was.sa_sigaction == bus) was = program[number];
   }
   const int error = errno;
   unlock_table(&saved);
@@ -163,31 +176,38 @@ LR_OWN void plat_crash_catch(int always) {
     if ((!always && !lr_settings.report[0]) || reported_elsewhere) return;
     mode = lr_settings.crash = LR_CRASH_LAST;
   }
-  if (mode == LR_CRASH_OFF || lr_load(&caught) || lr_load(&lr_barred)) return;
+#if defined(LOGREC_NO_INTERPOSE)
+  if (mode == LR_CRASH_OFF) return;
+#else
+  if (mode == LR_CRASH_OFF && (!always || lr_may_have_sanitizer())) return;
+#endif
+  if (lr_load(&caught) || lr_load(&lr_barred)) return;
   sigset_t saved;
   lock_table(&saved);
   if (!caught) {
     table_pid = plat_pid();
     lr_crash_process_is(table_pid);
+    if (mode == LR_CRASH_OFF) crash_mask = 1u << SIGBUS;
     for (size_t i = 0; i < sizeof crash_signals / sizeof *crash_signals; i++) {
       const int n = crash_signals[i];
       struct sigaction a;
-      if (kernel(n, NULL, &program[n]) != 0) continue;
+      if (!is_crash(n) || kernel(n, NULL, &program[n]) != 0) continue;
       action_for(n, &program[n], &a);
-      if (a.sa_sigaction == lr_crash_handler) kernel(n, &a, NULL);
+      if (a.sa_sigaction == lr_crash_handler || a.sa_sigaction == bus) kernel(n, &a, NULL);
     }
     lr_store(&caught, 1);
     lr_guard_choose();
   }
   unlock_table(&saved);
-  plat_report_prepare();
+  if (mode != LR_CRASH_OFF) plat_report_prepare();
 }
 
 LR_OWN void lr_crash_release(void) {
   if (!lr_load(&caught)) return;
   sigset_t saved;
   lock_table(&saved);
-  for (size_t i = 0; i < sizeof crash_signals / sizeof *crash_signals; i++) kernel(crash_signals[i], &program[crash_signals[i]], NULL);
+  for (size_t i = 0; i < sizeof crash_signals / sizeof *crash_signals; i++)
+    if (is_crash(crash_signals[i])) kernel(crash_signals[i], &program[crash_signals[i]], NULL);
   if (plat_pid() == table_pid) lr_store(&caught, 0);
   lr_guard_choose();
   unlock_table(&saved);

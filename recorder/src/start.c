@@ -62,6 +62,7 @@ LR_OWN static void forget(void) {
   lr_global.process = NULL;
   lr_global.process_sequence = lr_global.rooms = 0;
   lr_global.snapshots = 0;
+  lr_global.lost_events = NULL;
   lr_global.log += (uint64_t)1 << 32;
   lr_global.places = 0;
   lr_global.ways = 0;

@@ -31,10 +31,18 @@ void lr_find_utc_offset(void);
 extern uint32_t *lr_not_forked;
 void lr_watch_for_forks(void);
 
+/* How many bytes the recorder may still map; UINT64_MAX where the address space has no limit. errno may change. */
+uint64_t lr_address_room(void);
+/* The recorder has mapped so many bytes, or, below 0, unmapped. */
+void lr_has_mapped_bytes(int64_t n);
+
 /* ---- file_linux.c ---- */
 
 /* Reads the beginning of a file; 0 where it cannot. */
 size_t lr_read_file(const char *path, char *buffer, size_t size);
+/* Goes on after a fault because somebody has cut off the log's end: what is written there is kept nowhere, and recording
+ * ends. 0: it is another fault. For the crash handler. */
+int lr_file_fault(int number, const siginfo_t *info);
 /* Calls see with each mapping of the process, in their order, until it returns 1. */
 void lr_each_mapping(int (*see)(uintptr_t low, uintptr_t high, void *context), void *context);
 /* 1 if a file may have that many bytes. Beyond them the kernel would kill the program by

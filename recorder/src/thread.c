@@ -12,11 +12,13 @@ LR_OWN void lr_make_bottom(struct lr_frame_entry *entries) {
 }
 
 LR_OWN int lr_make_stack(struct lr_level *v) {
-  if (!v->stack) {
-    v->stack = plat_pages(LR_STACK_BYTES, 0);
-    if (!v->stack) return 0;
-    v->stack_size = LR_STACK_BYTES;
+  enum { LEAST = 4096 };
+  /* Where there is little memory it begins small, and grows later (lr_more_entries). */
+  for (size_t size = LR_STACK_BYTES; !v->stack && size >= LEAST; size /= 4) {
+    v->stack = plat_pages(size, 0);
+    v->stack_size = size;
   }
+  if (!v->stack) return 0;
   lr_make_bottom(v->stack);
   v->top = v->stack + 2;
   v->stack_end = v->stack + v->stack_size / sizeof *v->stack;
@@ -28,6 +30,7 @@ enum { DEAD_RINGS = 16 };
 
 /* reset_thread makes t fit for a new stream; memory that it has is kept. */
 LR_OWN static int reset_thread(struct lr_thread *t) {
+  if (!t->level[0].stack && !lr_make_stack(&t->level[0])) return 0;
   for (int i = 0; i < LR_LEVELS; i++) {
     struct lr_level *v = &t->level[i];
     v->chunk = &lr_no_chunk;
@@ -47,7 +50,7 @@ LR_OWN static int reset_thread(struct lr_thread *t) {
   t->id = plat_thread_id();
   t->stream = ++lr_global.streams;
   lr_stacks_reset(t);
-  return t->level[0].stack || lr_make_stack(&t->level[0]);
+  return 1;
 }
 
 /* take_free gives the state of a thread that ended. The rings of the last
@@ -67,6 +70,47 @@ LR_OWN static struct lr_thread *take_free(void) {
   return t;
 }
 
+/* lose counts an event of a thread whose state has no memory. The record that says so is written once; its number of
+ * events is counted up where it stands, so that it is right however the program ends. With the lock. */
+LR_OWN static void lose(void) {
+  if (!lr_global.lost_events) {
+    lr_record.length = 0;
+    lr_put32(&lr_record, 0);
+    lr_put32(&lr_record, 0);
+    const size_t at = lr_record.length;
+    lr_put64(&lr_record, 0);
+    lr_put_string(&lr_record, "there was no memory for what is kept of a thread");
+    const size_t behind = lr_record.length - at;
+    lr_write_record(LRF_PROCESS_LOST, lr_ticks());
+    if (lr_global.state != LR_RUNNING) return;
+    const struct lrf_chunk *const c = lr_global.process;
+    lr_global.lost_events = (uint64_t *)(void *)((uint8_t *)(c + 1) + c->used - ((behind + 7) & ~(size_t)7));
+  }
+  lr_store(lr_global.lost_events, *lr_global.lost_events + 1);
+}
+
+/* Threads for which there was no memory, and how many of their events are lost before it is asked for again: that takes
+ * much longer than to count an event. */
+enum { REFUSED = 64, ASK_AGAIN = 256 };
+static struct {
+  uint64_t id;
+  uint32_t left;
+} refused[REFUSED];
+
+/* still_refused counts an event of such a thread. With the lock. */
+LR_OWN static int still_refused(uint64_t id) {
+  if (refused[id % REFUSED].id != id || !refused[id % REFUSED].left) return 0;
+  refused[id % REFUSED].left--;
+  lose();
+  return 1;
+}
+
+LR_OWN static void refuse(uint64_t id) {
+  refused[id % REFUSED].id = id;
+  refused[id % REFUSED].left = ASK_AGAIN;
+  lose();
+}
+
 LR_COLD struct lr_thread *lr_make_thread(struct lr_thread *old) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
@@ -81,7 +125,7 @@ LR_COLD struct lr_thread *lr_make_thread(struct lr_thread *old) {
     else if (plat_environment_known()) lr_start();
   }
   struct lr_thread *t = NULL;
-  if (lr_global.state == LR_RUNNING && !lr_relaxed(&lr_settings.off)) {
+  if (lr_global.state == LR_RUNNING && !lr_relaxed(&lr_settings.off) && !still_refused(plat_thread_id())) {
     struct lr_thread *fresh = old != &lr_nobody ? old : NULL;
     t = fresh ? fresh : take_free();
     if (!t) t = fresh = plat_pages(LR_THREAD_BYTES, 1);
@@ -98,7 +142,9 @@ LR_COLD struct lr_thread *lr_make_thread(struct lr_thread *old) {
       plat_thread_name(t->name, sizeof t->name);
       lr_write_thread(t);
     } else {
+      if (fresh && fresh != old) plat_pages_free(fresh, LR_THREAD_BYTES);
       t = NULL;
+      refuse(plat_thread_id());
     }
   }
   plat_unlock();

@@ -59,6 +59,7 @@ QUIET static int endsBy(const char *how, int n) {
     exit(WEXITSTATUS(status) == 3 ? 7 : 8);
   }
   if (is("abort")) abort();
+  if (is("kill")) raise(SIGKILL);
   return 9;
 }
 
