@@ -461,6 +461,56 @@ int main(void) {
 	}
 }
 
+// TestRecordProbedJumps records functions that end by a jump to another one, or are left by longjmp: none of them is around a call that
+// comes after its end.
+func TestRecordProbedJumps(t *testing.T) {
+	program := compile(t, `
+#include <pthread.h>
+#include <setjmp.h>
+#define APART __attribute__((noipa))
+static __thread jmp_buf back;
+APART int api_end(int n) { return n + 1; }
+APART int other(int n) { return n - 1; }
+APART int api_jump(int n) { return api_end(n * 2); }
+APART int api_away(int n) { return other(n * 2); }
+APART void api_left(void) { longjmp(back, 1); }
+static void *work(void *p) {
+  for (int i = 0; i < 100; i++) {
+    api_jump(i), api_away(i);
+    if (!setjmp(back)) api_left();
+  }
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, work, 0);
+  work(0);
+  return pthread_join(t, 0);
+}
+`, "-O2", "-pthread")
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	code, _, errs := logparse("record", "--probe", "api_*", "-o", dir, program)
+	if code != exitOK {
+		t.Skip(errs) // no root, or a kernel without BPF
+	}
+	code, text, errs := logparse("show", dir, "--columns", "function,depth,note", "--format", "csv", "--where", "event:enter")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	counts := make(map[string]int)
+	for line := range strings.Lines(text) {
+		counts[strings.TrimSpace(line)]++
+	}
+	for line, n := range map[string]int{"api_end,0,": 200, "api_jump,0,no leave": 200, "api_away,0,no leave": 200, "api_left,0,no leave": 198, "api_left,0,open": 1} {
+		if counts[line] < n {
+			t.Errorf("%d times %s, want %d", counts[line], line, n)
+		}
+	}
+	if len(counts) > 7 {
+		t.Errorf("%v", counts)
+	}
+}
+
 // TestRecordProbedEnds records a process whose first thread has ended while another one runs on, until that is killed, too: it is listed
 // as long as its parent, which is this test, does not ask for it.
 func TestRecordProbedEnds(t *testing.T) {

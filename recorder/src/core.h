@@ -202,6 +202,7 @@ struct lr_thread {
   uint32_t guard, guard_uses, guard_renewals;
   uintptr_t guard_stack;
   size_t guard_stack_size;
+  uintptr_t jumped; /* where the return address lies of a call into a library that another one has jumped to, until it is recorded */
   struct lr_jump jump;
   struct lr_level level[LR_LEVELS];
 };
@@ -531,14 +532,19 @@ void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact
  * becomes the one in effect. */
 void lr_arrived(const struct lr_place *at);
 /* For hooks that know a call by its frame alone. lr_ended records leaves for
- * the calls (of kind 1) that must have ended before the one of frame began;
- * lr_returned records the leave of the call of frame. */
-void lr_ended(const struct lr_place *at);
+ * the calls that must have ended before the one of frame began, if no hook tells of returns; jumped: what had the same
+ * frame has ended by a jump to the call that begins. lr_returned records the leave of the call of frame. */
+void lr_ended(const struct lr_place *at, int jumped);
 void lr_returned(const struct lr_place *at, enum lr_way way);
 void lr_mark(const char *text, size_t n);
 /* The same of an earlier time, before all of the thread's events. */
 void lr_mark_at(uint64_t time, const char *text, size_t n);
 void lr_counter(const char *name, unsigned type, const void *value);
+
+/* ---- returns.c ---- */
+
+/* 1 if the functions from an address in code on call __return__, which has not been called yet. */
+int lr_code_has_returns(uintptr_t code);
 
 /* ---- stacks.c ---- */
 
@@ -548,6 +554,8 @@ void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_event *e
 void lr_know_signal_stack(struct lr_thread *t);
 /* Takes calls that were left without a leave off the stack, and says so, before an enter. */
 void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
+/* Writes that the n innermost calls of the log have ended without a leave. There is room. */
+void lr_put_left(struct lr_level *v, uint32_t n);
 /* 1 if the frames of a call and an event are on the same memory. */
 int lr_comparable(const struct lr_thread *t, const struct lr_frame_entry *f, uintptr_t frame);
 /* Makes room for another entry. Where there is no memory the outer calls are forgotten. */

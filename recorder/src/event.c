@@ -492,13 +492,18 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     drop_ended(v, &e);
     return;
   }
-  /* A reader matches a leave with the innermost call of its address. So a leave is written for each such
-   * call down to the one that ends. */
-  struct lr_frame_entry *f = top;
-  do {
-    while (found && (f->function != key || lr_hidden(f))) f--;
-    if (!put_leave(t, v, now, function, kind)) break;
-  } while (found && f-- != found);
+  /* A reader matches a leave with the innermost call of its address. Those further in have no leave. */
+  if (found && found < top) {
+    uint32_t shown = 0;
+    for (const struct lr_frame_entry *f = top; f > found; f--) shown += !lr_hidden(f);
+    if (shown && !lr_room(t, v, now, 0)) {
+      v->top = found;
+      return;
+    }
+    v->top = found + 1;
+    if (shown) lr_put_left(v, shown);
+  }
+  put_leave(t, v, now, function, kind);
   if (found) {
     v->top = found;
     const struct lr_program *const program = values_of(function, at, 1);
@@ -542,7 +547,14 @@ LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uint
   return f > v->stack + 1 && lr_by_frame(f) && f->frame <= frame && lr_comparable(t, f, frame);
 }
 
-LR_COLD void lr_ended(const struct lr_place *at) {
+/* compiled returns where __fentry__ was called from last, of the calls that are open; 0: from nowhere. */
+LR_OWN static uintptr_t compiled(const struct lr_level *v) {
+  const struct lr_frame_entry *f = v->top - 1;
+  while (f > v->stack + 1 && !(f->function & 1)) f--;
+  return f > v->stack + 1 ? (uintptr_t)(f->function >> 1) : 0;
+}
+
+LR_COLD void lr_ended(const struct lr_place *at, int jumped) {
   struct lr_thread *t = thread_of_event();
   if (!t) return;
   struct lr_level *v = level_begin(t, at->frame);
@@ -552,18 +564,18 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   const struct lr_event e = {1, 0, at};
   lr_settle(t, v, &e);
   if (behind(v)) catch_up(t, v, &e);
-  /* A call in the same frame ends now, by a tail call. A call that is further in ended some time ago, so
-   * that its leave is written late. */
-  if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_sees_returns()) {
+  /* Of a call that has ended nobody knows when, so that its leave is written late. */
+  if (v->stack && ends(t, v, at->frame) && !(jumped && v->top[-1].frame == at->frame) && !lr_sees_returns() && !lr_has_come_by(LR_LATE)) {
+    const uintptr_t code = compiled(v);
     level_end(t, v);
-    if (!lr_has_come_by(LR_LATE)) lr_came_by(LR_LATE);
+    lr_came_by(code && lr_code_has_returns(code) ? LR_RETURN : LR_LATE);
     v = level_begin(t, at->frame);
     if (!v) return;
   }
   while (v->stack && ends(t, v, at->frame)) {
     const struct lr_frame_entry *f = v->top - 1;
-    /* A return would have been seen: the call was left by longjmp or an exception. */
-    if (f->frame < at->frame && lr_sees_returns()) break;
+    /* A return would have been seen, also before a jump to another function: the call was left by longjmp or an exception. */
+    if (lr_sees_returns() && !(jumped && f->frame == at->frame)) break;
     const struct lr_frame_entry *const before = v->top;
     /* The registers belong to the call that begins, not to the one that ends. */
     struct lr_place plain = *at;

@@ -3,7 +3,8 @@
  * gcc's -minstrument-return=call calls __return__ before every return of a
  * function. It does not say which function returns: the call that ends is found by its frame. clang has no such hook,
  * and gcc calls none without the option. Then the next enter shows that a call has ended, if its frame is not below
- * that of the call; the leave is recorded there. */
+ * that of the call; the leave is recorded there. With it, such an enter shows that the call was left by an exception or longjmp, or by a
+ * child of vfork that ended: gcc calls __return__ before the jump of a tail call, too. */
 
 #include "convention.h"
 
@@ -192,8 +193,11 @@ LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
   return block != lr_main_block && block - frame <= LR_CLOSE_BY;
 }
 
-/* write_after is the hot path for an enter whose frame shows that calls before it have ended: in programs that have
- * hooks at enters only, and after tail calls. It writes the leaves of these calls and the enter, all of one time. It
+/* ends_are_late tells whether it is known that the next enter is what shows that a call has ended. */
+LR_INLINE int ends_are_late(void) { return lr_has_come_by(LR_LATE) && !lr_sees_returns(); }
+
+/* write_after is the hot path for an enter whose frame shows that calls before it have ended, in programs that have
+ * hooks at enters only. It writes the leaves of these calls and the enter, all of one time. It
  * returns 0, and has changed nothing, where lr_ended has to look closer. The caller has taken t's level 0. */
 LR_INLINE int write_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
   enum { MOST = 16 }; /* leaves: with an enter they fit into LR_RESERVE */
@@ -204,12 +208,12 @@ LR_INLINE int write_after(struct lr_thread *t, uintptr_t address, unsigned kind,
   const size_t used = c->used;
   struct lr_frame_entry *top = v->top, *const bottom = v->stack + 2;
   if (delta > 0x7fff || first >> 32 || used >= v->limit || v->on != &t->own || !on_own_stack(t, frame)) return 0;
-  const int late = !lr_sees_returns() && lr_has_come_by(LR_LATE);
+  if (!ends_are_late()) return 0;
   uint8_t *p = (uint8_t *)(c + 1) + used;
   unsigned n = 0;
   for (; top > bottom && top[-1].frame <= frame; top--, n++, p += LR_LEAVE_BYTES) {
     const struct lr_frame_entry *const f = top - 1;
-    if (n == MOST || !lr_by_frame(f) || lr_hidden(f) || !on_own_stack(t, f->frame) || (f->frame < frame && !late)) return 0;
+    if (n == MOST || !lr_by_frame(f) || lr_hidden(f) || !on_own_stack(t, f->frame)) return 0;
     lr_store16(p, (uint16_t)(LRF_LEAVE_BIT | (n ? 0 : delta << 1)));
   }
   if (!n || top[-1].frame - frame - 1 >= LR_NEAR) return 0;
@@ -312,10 +316,19 @@ LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t sit
 }
 #endif
 
+/* is_libcall_return tells by where a call returns to whether a library's function that the recorder was called for has ended with a
+ * jump to it (a tail call). */
+#if defined(_WIN32)
+LR_INLINE int is_libcall_return(uintptr_t site) { return (void)site, 0; }
+#else
+extern void lr_libcall_return(void) __attribute__((visibility("hidden")));
+LR_INLINE int is_libcall_return(uintptr_t site) { return site == (uintptr_t)lr_libcall_return; }
+#endif
+
 LR_INLINE void fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers, unsigned kind, enum lr_way way) {
   const uintptr_t jump = (uintptr_t)lr_comes_by_jump(address, kind, frame, site, registers);
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, jump};
-  lr_ended(&at);
+  lr_ended(&at, is_libcall_return(site));
   lr_enter_slow(address, kind, frame, &at, way);
 }
 
@@ -447,31 +460,38 @@ LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t sit
 #if !defined(_WIN32)
 /* ---- calls into libraries ---- */
 
-extern void lr_libcall_return(void) __attribute__((visibility("hidden")));
-
 #if !defined(LOGREC_NO_INTERPOSE)
-/* redirect makes a call return to the recorder. If it does so already, a library's function that was called in this
- * way ended with a jump to this one (a tail call). */
+/* redirect makes a call return to the recorder. */
 LR_INLINE void redirect(uintptr_t *slot) {
-  if (*slot == (uintptr_t)lr_libcall_return) return;
   *(uintptr_t *)((intptr_t)slot + LR_MIRROR) = *slot;
   lr_barrier();
   *slot = (uintptr_t)lr_libcall_return;
 }
 
+/* note_jump is for a call whose slot the recorder has: the slow function is told so. */
+LR_APART static int note_jump(const uintptr_t *slot) {
+  struct lr_thread *const t = lr_self_get();
+  if (lr_alive(t)) t->jumped = (uintptr_t)slot;
+  return 1;
+}
+
 LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, struct lr_registers *registers) {
   if (lr_relaxed(&lr_mode) == LR_OFF) return 0;
   if (!lr_mirrored((uintptr_t)slot)) return 1;
+  if (LR_UNLIKELY(is_libcall_return(*slot))) return note_jump(slot);
   redirect(slot);
   return entry_fast(call->function, 0, (uintptr_t)slot, 0, registers);
 }
 
 LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers) {
   if (lr_relaxed(&lr_mode) == LR_OFF || plat_busy() || !lr_mirror((uintptr_t)slot)) return;
-  redirect(slot);
+  struct lr_thread *const t = lr_self_get();
+  const int jumped = t->jumped == (uintptr_t)slot;
+  if (jumped) t->jumped = 0;
+  if (!is_libcall_return(*slot)) redirect(slot);
   const uintptr_t frame = (uintptr_t)slot, site = *(const uintptr_t *)((intptr_t)slot + LR_MIRROR);
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, (uintptr_t)lr_comes_by_jump((uintptr_t)call, 0, frame, site, registers)};
-  lr_ended(&at);
+  lr_ended(&at, jumped);
   lr_enter_slow(call->function, 0, (uintptr_t)slot, &at, LR_LIBCALLS);
 }
 #else

@@ -39,7 +39,7 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) { return (void
 
 LR_INLINE void entered(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, 0};
-  lr_ended(&at);
+  lr_ended(&at, 0);
   lr_enter_slow(address, 1, frame, &at, LR_FENTRY);
 }
 

@@ -29,7 +29,7 @@ LR_CALLED int lr_preturn_fast(uintptr_t address, uintptr_t frame) { return (void
 /* A log names one of the two ways in, XRay or patched entries, when it begins: lr_patch_ways has it. */
 LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, 0};
-  lr_ended(&at);
+  lr_ended(&at, 0);
   lr_enter_slow(function, 0, frame, &at, lr_patch_ways() >> LR_XRAY & 1 ? LR_XRAY : LR_PATCHED);
 }
 

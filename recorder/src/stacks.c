@@ -462,10 +462,13 @@ LR_OWN void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct l
   uint32_t n = 1, shown = !lr_hidden(v->top - 1);
   for (; v->top - n > bottom && gone(t, v->top - n - 1, e, 1); n++) shown += !lr_hidden(v->top - n - 1);
   v->top -= n;
-  if (!shown) return;
-  uint8_t *p = lr_position(v);
+  if (shown) lr_put_left(v, shown);
+}
+
+LR_OWN void lr_put_left(struct lr_level *v, uint32_t n) {
+  uint8_t *const p = lr_position(v);
   lr_store16(p, LRF_FIRST_WORD(LRF_LEFT, 3));
-  lr_store32(p + 2, shown);
+  lr_store32(p + 2, n);
   lr_commit(v, p + 6);
 }
 

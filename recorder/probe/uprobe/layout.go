@@ -21,15 +21,16 @@ import (
 )
 
 // An entry of the ring buffer has a head and then slots. In the head are the time (ns, CLOCK_MONOTONIC),
-// process and thread, the number of the probe, the instruction pointer, and the register that points to
-// the goroutine in programs of Go.
+// process and thread, the number of the probe, the instruction pointer, the register that points to
+// the goroutine in programs of Go, and the stack pointer.
 const (
 	headTime   = 0
 	headThread = 8 // tid, pid
 	headProbe  = 16
 	headIP     = 24
 	headStack  = 32
-	headSize   = 40
+	headSP     = 40
+	headSize   = 48
 )
 
 // maxEntry bounds an entry, bytes.

@@ -115,6 +115,8 @@ func (m *maps) entry(s *shape, again bool) asm.Instructions {
 		asm.StoreMem(asm.R8, headIP, asm.R1, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R6, registers[goroutine], asm.DWord),
 		asm.StoreMem(asm.R8, headStack, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R6, registers[stackPointer], asm.DWord),
+		asm.StoreMem(asm.R8, headSP, asm.R1, asm.DWord),
 	}
 	if again {
 		code = append(code, asm.StoreImm(asm.RFP, failedAt, 0, asm.Word))

@@ -266,7 +266,7 @@ func (s *Session) Run(visit func(h *Hit) error, keep func() error) error {
 			continue
 		}
 		le := binary.LittleEndian
-		h := Hit{Time: le.Uint64(b[headTime:]), TID: le.Uint32(b[headThread:]), PID: le.Uint32(b[headThread+4:]), IP: le.Uint64(b[headIP:])}
+		h := Hit{Time: le.Uint64(b[headTime:]), TID: le.Uint32(b[headThread:]), PID: le.Uint32(b[headThread+4:]), IP: le.Uint64(b[headIP:]), SP: le.Uint64(b[headSP:])}
 		n := le.Uint64(b[headProbe:])
 		if n >= uint64(len(s.probes)) {
 			continue

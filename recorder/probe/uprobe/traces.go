@@ -41,6 +41,8 @@ type Hit struct {
 	Probe    *probe.Probe
 	// IP is the address of the probe. At a return probe it is the address that the function returns to.
 	IP uint64
+	// SP is the stack pointer, 0 where it is not known.
+	SP uint64
 	// Stack identifies the stack of a goroutine. It is 0 on the thread's own stack.
 	Stack uint64
 	// Values are the values in the form of the log's records, nil for none.
@@ -79,6 +81,7 @@ type processTrace struct {
 type threadTrace struct {
 	*tracefile.Thread
 	stack uint32
+	calls openCalls
 }
 
 // chunkSize is the size of a chunk in bytes. Of each thread one chunk is kept in memory.
@@ -120,7 +123,7 @@ func (t *Traces) Add(h *Hit) error {
 	th := p.threads[h.TID]
 	if th == nil {
 		number := uint32(len(p.threads) + 1)
-		th = &threadTrace{Thread: p.w.Thread(number, 0, uint64(h.TID))}
+		th = &threadTrace{Thread: p.w.Thread(number, 0, uint64(h.TID)), calls: openCalls{own: ownStack(h)}}
 		p.threads[h.TID] = th
 		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", h.PID, h.TID))
 		if text := strings.TrimSuffix(string(name), "\n"); text != "" {
@@ -143,6 +146,12 @@ func (t *Traces) Add(h *Hit) error {
 	}
 	typ := wire.Arguments
 	th.Reserve(len(h.Values)+16, h.Time)
+	// Stacks of goroutines move, and functions of Go do not end by a jump.
+	if h.Stack == 0 {
+		if n := th.calls.hit(h); n > 0 {
+			th.Left(n)
+		}
+	}
 	if h.Probe.Kind == parser.Enter {
 		th.Enter(h.Time, address, wire.Entry)
 	} else {

@@ -192,3 +192,61 @@ func TestTraces(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOpenCalls follows hits at the beginnings and ends of functions, of which some end by a jump to another function, or an exception.
+func TestOpenCalls(t *testing.T) {
+	const (
+		main   = 0x7ffd_0000_1000 // the thread's own stack
+		thread = 0x7f00_0001_0000 // one that is not known
+	)
+	type hit struct {
+		function uint64 // ends where it is negative
+		sp       uint64
+		left     int
+	}
+	const end = 1 << 63
+	for name, c := range map[string]struct {
+		hits []hit
+		open int
+	}{
+		"nested":                         {[]hit{{1, main, 0}, {2, main - 32, 0}, {2 | end, main - 32, 0}, {1 | end, main, 0}}, 0},
+		"a jump to another one":          {[]hit{{1, main, 0}, {2, main - 32, 0}, {3, main - 32, 1}, {3 | end, main - 32, 0}, {1 | end, main, 0}}, 0},
+		"a jump to what has no probe":    {[]hit{{1, main, 0}, {2, main - 32, 0}, {2, main - 32, 1}, {1 | end, main, 1}}, 0},
+		"one call behind the other":      {[]hit{{2, main - 64, 0}, {2, main - 64, 1}, {2, main - 64, 1}, {2, main - 32, 1}}, 1},
+		"an exception through several":   {[]hit{{1, main, 0}, {2, main - 32, 0}, {3, main - 64, 0}, {4, main - 16, 2}, {4 | end, main - 16, 0}}, 1},
+		"recursion":                      {[]hit{{1, main, 0}, {1, main - 32, 0}, {1, main - 64, 0}, {1 | end, main, 2}}, 0},
+		"a return whose call was lost":   {[]hit{{1, main, 0}, {2, main - 64, 0}, {3 | end, main - 32, 1}, {1 | end, main, 0}}, 0},
+		"another stack, and back":        {[]hit{{1, main, 0}, {2, thread, 0}, {3, main - 32, 0}, {3 | end, main - 32, 0}, {2 | end, thread, 0}, {1 | end, main, 0}}, 0},
+		"a jump on another stack":        {[]hit{{1, main, 0}, {2, thread, 0}, {3, thread, 1}, {3 | end, thread, 0}}, 1},
+		"calls side by side there":       {[]hit{{1, thread, 0}, {2, thread + 64, 0}, {1 | end, thread, 1}}, 0},
+		"the stack pointer is not known": {[]hit{{1, 0, 0}, {2, 0, 0}, {2 | end, 0, 0}}, 1},
+	} {
+		calls := openCalls{own: stackRange{main - 0x10000, main + 0x1000}}
+		for i, h := range c.hits {
+			p := &probe.Probe{Function: &probe.Function{RVA: h.function &^ end}}
+			if h.function&end != 0 {
+				p.Kind, p.AtReturn = parser.Leave, h.sp != 0
+			}
+			if left := calls.hit(&Hit{SP: h.sp, Probe: p}); left != h.left {
+				t.Errorf("%s: hit %d: %d calls have ended, want %d", name, i, left, h.left)
+			}
+		}
+		if len(calls.list) != c.open {
+			t.Errorf("%s: %d calls are open, want %d", name, len(calls.list), c.open)
+		}
+	}
+	// Coroutines whose stacks lie in one piece of memory: the return of a call that was taken to have ended shows it.
+	calls := openCalls{own: stackRange{thread - 0x10000, thread + 0x1000}}
+	enter := func(function, sp uint64) int {
+		return calls.hit(&Hit{SP: sp, Probe: &probe.Probe{Function: &probe.Function{RVA: function}}})
+	}
+	enter(1, thread-0x8000)
+	if left := enter(2, thread); left != 1 {
+		t.Errorf("%d calls have ended", left)
+	}
+	calls.hit(&Hit{SP: thread - 0x8000, Probe: &probe.Probe{Kind: parser.Leave, AtReturn: true, Function: &probe.Function{RVA: 1}}})
+	enter(3, thread-0x8000)
+	if left := enter(4, thread-0x100); left != 0 {
+		t.Errorf("%d calls have ended, of another stack", left)
+	}
+}
