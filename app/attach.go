@@ -277,7 +277,10 @@ func (w *attachWork) encode(s attachSource) (*attached.Module, *encodedSymbols, 
 			return fail(b.File, err)
 		}
 	}
-	code := attached.CodeOf(img)
+	code, err := attached.SavedCodeOf(img)
+	if err != nil {
+		return fail(s.image, err)
+	}
 	e, err := attached.Encode(w.ctx, b.Table, code, throttled(w.progress, StageEncode))
 	if err != nil {
 		return fail(b.File, err)

@@ -97,7 +97,18 @@ func OpenCrash(ctx context.Context, file string, in Inputs) (*Crash, error) {
 		f.Close()
 		return nil, &InputError{OtherInput, file, ErrNoDump}
 	}
-	p, err := readDump(f)
+	type read struct {
+		p   *crash.Process
+		err error
+	}
+	got, err := beside(ctx, func() (r read) {
+		r.p, r.err = readDump(f)
+		return r
+	}, func(read) { f.Close() })
+	if err != nil {
+		return nil, err
+	}
+	p, err := got.p, got.err
 	if err != nil {
 		f.Close()
 		return nil, &InputError{OtherInput, file, unwrapPath(err)}
@@ -242,6 +253,18 @@ func (c *Crash) unwinder() *unwind.Unwinder {
 // Stack returns a thread's frames, the innermost first. Of more than most the ones in
 // the middle are left out: omitted is how many, first how many frames precede them.
 func (c *Crash) Stack(thread, most int) (frames []CrashFrame, first, omitted int, err error) {
+	return c.stack(thread, most, c.walkable())
+}
+
+// walkable returns how many frames the stacks of all threads can have: each takes a word of the stack, and no two
+// have a stack in common.
+func (c *Crash) walkable() int {
+	const least = 1 << 12 // of a dump that has no stacks
+	return least + len(c.Threads) + int(c.Memory.Size()/int64(c.Machine.PointerSize()))
+}
+
+// stack is [Crash.Stack] of a walk that ends behind so many frames.
+func (c *Crash) stack(thread, most, walk int) (frames []CrashFrame, first, omitted int, err error) {
 	outer := most / 4
 	first = most - outer
 	var ring []unwind.Frame // the last outer frames
@@ -256,7 +279,7 @@ func (c *Crash) Stack(thread, most int) (frames []CrashFrame, first, omitted int
 		} else if outer > 0 {
 			ring[(total-first-1)%outer] = *f
 		}
-		return c.err == nil && (total%1024 != 0 || c.ctx.Err() == nil)
+		return total < walk && c.err == nil && (total%64 != 0 || c.ctx.Err() == nil)
 	})
 	if c.err == nil {
 		c.err = c.ctx.Err()

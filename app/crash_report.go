@@ -154,15 +154,19 @@ func (c *Crash) Report(opt ReportOptions) (*report.Report, error) {
 	for _, n := range c.Notes {
 		r.Notes = append(r.Notes, opt.said(n))
 	}
-	crashed := c.Crashed()
+	crashed, walk := c.Crashed(), c.walkable()
 	for i := range c.Threads {
 		t := &c.Threads[i]
 		if !opt.AllThreads && crashed != nil && t != crashed {
 			continue
 		}
-		out, err := c.reportThread(i, &opt)
+		before := walk
+		out, err := c.reportThread(i, &walk, &opt)
 		if err != nil {
 			return nil, err
+		}
+		if walk <= 0 && before > 0 {
+			r.Notes = append(r.Notes, opt.said(message.Textf("the stacks of its threads lie over each other: from thread %d on they are cut", t.ID)))
 		}
 		if t == crashed || crashed == nil && len(r.Threads) == 0 {
 			if code, start := c.Code(i, codeBefore, codeBehind); len(code) > 0 {
@@ -193,7 +197,8 @@ func (c *Crash) Report(opt ReportOptions) (*report.Report, error) {
 	return r, nil
 }
 
-func (c *Crash) reportThread(i int, opt *ReportOptions) (out report.Thread, err error) {
+// reportThread reports a thread. It takes its frames off walk, which is how many frames there can still be.
+func (c *Crash) reportThread(i int, walk *int, opt *ReportOptions) (out report.Thread, err error) {
 	t := &c.Threads[i]
 	out = report.Thread{ID: t.ID, Name: t.Name, Crashed: t.Crashed}
 	for _, n := range c.Machine.Shown() {
@@ -201,10 +206,11 @@ func (c *Crash) reportThread(i int, opt *ReportOptions) (out report.Thread, err 
 			out.Registers = append(out.Registers, report.Register{Name: c.Machine.RegisterName(n), Value: report.Hex(v)})
 		}
 	}
-	frames, first, omitted, err := c.Stack(i, opt.Frames)
+	frames, first, omitted, err := c.stack(i, opt.Frames, *walk)
 	if err != nil {
 		return out, err
 	}
+	*walk -= len(frames) + omitted
 	out.First, out.Omitted = first, omitted
 	out.Unsaved = len(frames) > 0 && c.stackCut(&frames[len(frames)-1].Frame)
 	var list []report.Row

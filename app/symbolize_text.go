@@ -49,8 +49,8 @@ func NameText(ctx context.Context, in Inputs, images []NamedImage, text io.Reade
 	const longest = 1 << 20 // bytes; addresses are looked for in no longer lines
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(nil, len(b)+1)
-	for n := 0; lines.Scan(); n++ {
-		if n%cancelEvery == 0 && ctx.Err() != nil {
+	for lines.Scan() {
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		line := NamedLine{Text: string(bytes.TrimRight(lines.Bytes(), "\r"))}
@@ -72,7 +72,7 @@ func (l *NamedLine) AppendNames(b []byte) []byte {
 	for i := range l.References {
 		f := &l.References[i]
 		switch {
-		case f.Symbol != nil && !f.Symbol.saidBy(l.Text):
+		case f.Symbol != nil && !f.Symbol.saidBy(l.around(f)):
 			b = f.Symbol.appendTo(b)
 		case f.Symbol == nil && f.OtherBuild != "" && f.OtherBuild != other:
 			other = f.OtherBuild
@@ -80,6 +80,12 @@ func (l *NamedLine) AppendNames(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// around returns the part of the line in which a place is looked for that it may name already.
+func (l *NamedLine) around(f *TextReference) string {
+	const far = 4 << 10 // bytes; a line may have as many addresses as it is long
+	return l.Text[max(0, f.Start-far):min(len(l.Text), f.End+far)]
 }
 
 // unverifiedMark stands before names of a file that was found by its name alone.

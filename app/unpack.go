@@ -44,7 +44,7 @@ func isPack(path string) bool {
 func IsContainer(head []byte) bool { return attached.Detect(head) }
 
 const (
-	// maxRatio is how many times larger than in the pack a file may be, from
+	// maxRatio is how many times larger than the pack its files may be together, from
 	// freeSize bytes on.
 	maxRatio = 1000
 	freeSize = 64 << 20
@@ -85,8 +85,8 @@ func unpack(ctx context.Context, path string, p Progress) (_ *packed, err error)
 	}
 	total := int64(0)
 	for _, f := range files {
-		if f.Size > freeSize && f.Size/maxRatio > f.Stored || len(files) > maxPackedFiles {
-			return nil, message.Errorf("%w: %d bytes in %d", attached.ErrFormat, f.Size, f.Stored)
+		if most := freeSize + maxRatio*info.Size(); f.Size > most-total || len(files) > maxPackedFiles {
+			return nil, message.Errorf("%w: more than %d bytes in %d", attached.ErrFormat, most, info.Size())
 		}
 		total += f.Size
 	}
@@ -116,6 +116,9 @@ func unpack(ctx context.Context, path string, p Progress) (_ *packed, err error)
 			return nil, message.Errorf("%s: %w", filepath.Base(out), unwrapPath(err))
 		}
 		done += file.Size
+	}
+	if len(pk.logs) == 0 {
+		return nil, message.Errorf("%w: its logs are not numbered from 0 on", attached.ErrFormat)
 	}
 	return pk, nil
 }

@@ -23,8 +23,13 @@ type Range struct {
 // A Memory is the memory of a process as a dump has saved it. It reads the file on demand. It is safe for concurrent use.
 type Memory struct {
 	file   io.ReaderAt
+	size   int64   // of file, in bytes
 	ranges []Range // by address, without overlaps
+	runs   []run   // by address, without overlaps
 }
+
+// A run is saved memory without a gap: whole ranges that lie one behind the other, and the saved beginning of one behind them.
+type run struct{ lo, hi uint64 }
 
 // ErrMemory says that memory was not saved.
 var ErrMemory = message.New("this memory was not saved")
@@ -32,7 +37,7 @@ var ErrMemory = message.New("this memory was not saved")
 // NewMemory makes a memory of ranges in a file of size bytes. If ranges overlap, the one that begins first takes precedence.
 // cut is the number of bytes that the ranges should have beyond the end of the file.
 func NewMemory(file io.ReaderAt, size int64, ranges []Range) (m *Memory, cut uint64) {
-	m = &Memory{file: file}
+	m = &Memory{file: file, size: size}
 	ranges = slices.Clone(ranges)
 	slices.SortStableFunc(ranges, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
 	var end uint64
@@ -57,9 +62,17 @@ func NewMemory(file io.ReaderAt, size int64, ranges []Range) (m *Memory, cut uin
 		}
 		end = r.End
 		m.ranges = append(m.ranges, r)
+		if n := len(m.runs); r.Saved > 0 && n > 0 && m.runs[n-1].hi == r.Start {
+			m.runs[n-1].hi += r.Saved
+		} else if r.Saved > 0 {
+			m.runs = append(m.runs, run{r.Start, r.Start + r.Saved})
+		}
 	}
 	return m, cut
 }
+
+// Size returns the size of the file that the memory is in, in bytes. It can say of more memory than it has bytes.
+func (m *Memory) Size() int64 { return m.size }
 
 // Ranges returns the ranges in order of address. Do not change them.
 func (m *Memory) Ranges() []Range { return m.ranges }
@@ -107,19 +120,11 @@ func (m *Memory) ReadMemory(p []byte, address uint64) error {
 
 // Range implements [unwind.Memory].
 func (m *Memory) Range(address uint64) (lo, hi uint64, ok bool) {
-	i := m.at(address)
-	if i < 0 || address-m.ranges[i].Start >= m.ranges[i].Saved {
+	i := sort.Search(len(m.runs), func(i int) bool { return m.runs[i].hi > address })
+	if i == len(m.runs) || m.runs[i].lo > address {
 		return 0, 0, false
 	}
-	whole := func(r *Range) bool { return r.Saved == r.End-r.Start }
-	first, last := i, i
-	for first > 0 && m.ranges[first-1].End == m.ranges[first].Start && whole(&m.ranges[first-1]) {
-		first--
-	}
-	for whole(&m.ranges[last]) && last+1 < len(m.ranges) && m.ranges[last+1].Start == m.ranges[last].End && m.ranges[last+1].Saved > 0 {
-		last++
-	}
-	return m.ranges[first].Start, m.ranges[last].Start + m.ranges[last].Saved, true
+	return m.runs[i].lo, m.runs[i].hi, true
 }
 
 // Executable reports whether memory is known to be code.

@@ -343,19 +343,22 @@ func isBareWithin(t *types.Type, looks *int) bool {
 }
 
 // classIn returns the bytes of the pointer to the table of virtual methods, if the object begins with it. Otherwise it returns
-// nil.
-func classIn(t *types.Type, b []byte, depth int) []byte {
-	if depth > maxNested || t.Kind != types.Struct {
+// nil. It looks at looks members at most, because a damaged plan may have a type that contains itself.
+func classIn(t *types.Type, b []byte, looks *int) []byte {
+	if t.Kind != types.Struct {
 		return nil
 	}
 	for i := range t.Members {
+		if *looks--; *looks < 0 {
+			return nil
+		}
 		m := &t.Members[i]
 		switch {
 		case m.Type == nil || m.Offset != 0:
 		case isClass(m.Type) && len(b) >= m.Type.Size:
 			return b[:m.Type.Size]
 		case m.Name == types.Base:
-			if found := classIn(m.Type, b, depth+1); found != nil {
+			if found := classIn(m.Type, b, looks); found != nil {
 				return found
 			}
 		}
@@ -398,7 +401,8 @@ func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 		return
 	}
 	var text strings.Builder
-	if name := l.class(classIn(t, b, 0)); name != "" {
+	looks := maxParts
+	if name := l.class(classIn(t, b, &looks)); name != "" {
 		// The object may be of a class derived from t, so its own class is shown.
 		if !l.inObject {
 			text.WriteString(name + " ")
@@ -410,12 +414,12 @@ func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 	some := false
 	for i := range t.Members {
 		m := &t.Members[i]
-		if m.Type != nil && (isClass(m.Type) || m.Name == types.Base && isEmpty(m.Type)) {
-			continue
-		}
-		if *inner.left--; i == maxParts || *inner.left < 0 {
+		if *inner.left--; i >= maxParts || *inner.left < 0 {
 			text.WriteString(", …")
 			break
+		}
+		if m.Type != nil && (isClass(m.Type) || m.Name == types.Base && isEmpty(m.Type)) {
+			continue
 		}
 		if some {
 			text.WriteString(", ")

@@ -174,7 +174,7 @@ func (w *symbolizing) run(ctx context.Context, text io.Reader) (err error) {
 				return err
 			}
 		}
-		if w.number%1024 == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		piece, err := in.ReadSlice('\n')

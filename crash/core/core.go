@@ -30,6 +30,9 @@ const (
 	// maxThreads and maxFiles bound the threads and mapped files that are kept.
 	maxThreads = 1 << 17
 	maxFiles   = 1 << 17
+	// leastRoom is how many bytes of images are read of the smallest file. The images of a larger one have as many more as the
+	// file: many may be one.
+	leastRoom = 4 << 20
 )
 
 // Detect reports whether a file that begins with head may be a core file.
@@ -47,6 +50,8 @@ type reader struct {
 	files   []mappedFile
 	auxv    map[uint64]uint64
 	signals int
+	// room is how many bytes more of images may be read from memory.
+	room int64
 }
 
 // A segment is a program header.
@@ -67,7 +72,7 @@ func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
 	if !Detect(head[:]) {
 		return nil, ErrFormat
 	}
-	r := &reader{file: file, size: size, auxv: make(map[uint64]uint64)}
+	r := &reader{file: file, size: size, auxv: make(map[uint64]uint64), room: leastRoom + size}
 	r.p = &crash.Process{Format: "ELF core", System: "Linux"}
 	class, machine := elf.Class(head[elf.EI_CLASS]), elf.Machine(order.Uint16(head[18:]))
 	switch {
@@ -90,10 +95,12 @@ func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
 		if elf.ProgType(s.kind) != elf.PT_NOTE {
 			continue
 		}
-		if notes += s.filesz; notes > maxNotes {
-			r.p.Note("more than %d bytes of notes: the rest was passed over", maxNotes)
+		saved := min(s.filesz, uint64(size)-min(s.offset, uint64(size)))
+		if most := min(maxNotes, uint64(size)); saved > most-notes {
+			r.p.Note("more than %d bytes of notes: the rest was passed over", most)
 			break
 		}
+		notes += saved
 		r.notes(s)
 	}
 	if len(r.p.Threads) == 0 {

@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"slices"
 
+	"logparser/crash"
 	"logparser/modules"
 )
 
@@ -82,6 +83,18 @@ func (r *reader) add(base uint64, h header, path string) {
 	r.p.Modules = append(r.p.Modules, m)
 }
 
+// read reads memory of an image, within the room that there is for all of them.
+func (r *reader) read(b []byte, at uint64) error {
+	if r.room < 0 {
+		return crash.ErrMemory
+	}
+	if r.room -= int64(len(b)); r.room < 0 {
+		r.p.Note("its images lie over each other: what those from %#x on say of themselves is left out", at)
+		return crash.ErrMemory
+	}
+	return r.p.Memory.ReadMemory(b, at)
+}
+
 // header reads the ELF header and the program headers of an image in memory.
 func (r *reader) header(base uint64) (h header, ok bool) {
 	var b [64]byte
@@ -89,7 +102,7 @@ func (r *reader) header(base uint64) (h header, ok bool) {
 	if r.wide {
 		size = 64
 	}
-	if r.p.Memory.ReadMemory(b[:size], base) != nil || string(b[:4]) != elf.ELFMAG {
+	if r.read(b[:size], base) != nil || string(b[:4]) != elf.ELFMAG {
 		return h, false
 	}
 	var at uint64
@@ -112,7 +125,7 @@ func (r *reader) programs(at, entry, count uint64) (h header, ok bool) {
 		return h, false
 	}
 	b := make([]byte, entry*count)
-	if r.p.Memory.ReadMemory(b, at) != nil {
+	if r.read(b, at) != nil {
 		return h, false
 	}
 	lo, hi := uint64(1<<64-1), uint64(0)
@@ -143,7 +156,7 @@ func (r *reader) buildID(base uint64, h *header) string {
 			continue
 		}
 		b := make([]byte, min(s.filesz, maxImageNotes))
-		if r.p.Memory.ReadMemory(b, base+s.vaddr-h.lowest) != nil {
+		if r.read(b, base+s.vaddr-h.lowest) != nil {
 			continue
 		}
 		for len(b) >= 12 {

@@ -80,14 +80,20 @@ type reader struct {
 	p       *crash.Process
 	streams map[uint32]location
 	ranges  []crash.Range
+	// texts are the texts that were read, by offset. room is how many bytes more may be read of them.
+	texts map[uint32]string
+	room  int64
 }
+
+// leastRoom is how many bytes of texts the smallest file may have. Texts of a larger one have as many as the file: many may be one.
+const leastRoom = 1 << 20
 
 var order = binary.LittleEndian
 
 // Read reads a minidump of size bytes. The process keeps reading file while it is used. Closing the process does not close
 // file.
 func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
-	r := &reader{file: file, size: size, streams: make(map[uint32]location)}
+	r := &reader{file: file, size: size, streams: make(map[uint32]location), texts: make(map[uint32]string), room: max(size, leastRoom)}
 	r.p = &crash.Process{Format: "minidump"}
 	if err := r.directory(); err != nil {
 		return nil, err
@@ -188,14 +194,29 @@ func (r *reader) list(kind uint32, size, most uint64) (entries []byte) {
 	return b
 }
 
-// text reads a string: its length in bytes, then UTF-16.
-func (r *reader) text(at uint32) string {
+// name reads a string: its length in bytes, then UTF-16.
+func (r *reader) name(at uint32) string {
+	s, ok := r.texts[at]
+	if !ok {
+		s = r.newName(at)
+		r.texts[at] = s
+	}
+	if r.room -= int64(len(s)); r.room < 0 {
+		if r.room+int64(len(s)) >= 0 {
+			r.p.Note("its names lie over each other: those from offset %#x on are left out", at)
+		}
+		return ""
+	}
+	return s
+}
+
+func (r *reader) newName(at uint32) string {
 	b, err := r.bytes(uint64(at), 4)
 	if at == 0 || err != nil {
 		return ""
 	}
 	n := order.Uint32(b)
-	if n > maxString {
+	if n > maxString || r.room < 0 {
 		return ""
 	}
 	if b, err = r.bytes(uint64(at)+4, uint64(n&^1)); err != nil {
@@ -268,7 +289,7 @@ func (r *reader) modules() {
 	b := r.list(streamModules, moduleSize, maxModules)
 	for first := true; len(b) >= moduleSize; b, first = b[moduleSize:], false {
 		m := modules.Module{
-			Base: order.Uint64(b), Size: uint64(order.Uint32(b[8:])), Path: r.text(order.Uint32(b[20:])),
+			Base: order.Uint64(b), Size: uint64(order.Uint32(b[8:])), Path: r.name(order.Uint32(b[20:])),
 			PointerSize: r.p.Machine.PointerSize(), Loaded: -1 << 63, Unloaded: modules.Always,
 		}
 		if r.p.System == "Windows" {
@@ -356,11 +377,14 @@ func (r *reader) threads() error {
 
 func (r *reader) names() {
 	const size = 12
+	names := make(map[uint64]uint64) // offsets, by thread
 	for b := r.list(streamThreadNames, size, maxThreads); len(b) >= size; b = b[size:] {
-		for i := range r.p.Threads {
-			if t := &r.p.Threads[i]; t.ID == uint64(order.Uint32(b)) && order.Uint64(b[4:]) <= 1<<32-1 {
-				t.Name = r.text(uint32(order.Uint64(b[4:])))
-			}
+		names[uint64(order.Uint32(b))] = order.Uint64(b[4:])
+	}
+	for i := range r.p.Threads {
+		t := &r.p.Threads[i]
+		if at, ok := names[t.ID]; ok && at <= 1<<32-1 {
+			t.Name = r.name(uint32(at))
 		}
 	}
 }

@@ -19,11 +19,33 @@ import (
 // Android's unwinder have subtracted 1. Syslog joins the lines of systemd with
 // "#012".
 func (r *Reader) readNumbered(line string) bool {
+	const lineBreak = "#012" // as syslog writes it
 	found := false
-	for from := 0; from < len(line); {
+	for begin := 0; begin < len(line); {
+		end := len(line)
+		if i := strings.Index(line[begin:], lineBreak); i >= 0 {
+			end = begin + i
+		}
+		if r.numberedIn(line[:end], begin) {
+			found = true
+		}
+		begin = end + len(lineBreak)
+	}
+	if !found && strings.Contains(line, "<signal handler called>") {
+		r.signal = true
+		return true
+	}
+	return found
+}
+
+// numberedIn reads the frame of a line that begins at an index. Other text may stand before its "#", with such signs of its
+// own.
+func (r *Reader) numberedIn(line string, from int) bool {
+	const most = 32 // signs; each is tried with all that follows it
+	for range most {
 		i := strings.IndexByte(line[from:], '#')
 		if i < 0 {
-			break
+			return false
 		}
 		at := from + i
 		from = at + 1
@@ -31,23 +53,11 @@ func (r *Reader) readNumbered(line string) bool {
 		if n == 0 || n > 4 || at > 0 && (isWord(line[at-1]) || line[at-1] == '&') && !strings.HasSuffix(line[:at], "#012") {
 			continue
 		}
-		if line[from:from+n] == "012" {
-			continue // "#012", the line break of syslog
-		}
-		end := len(line)
-		if k := strings.Index(line[from+n:], "#012"); k >= 0 {
-			end = from + n + k
-		}
-		if r.numbered(line[:end], at) {
-			found = true
-			from = end
+		if r.numbered(line, at) {
+			return true
 		}
 	}
-	if !found && strings.Contains(line, "<signal handler called>") {
-		r.signal = true
-		return true
-	}
-	return found
+	return false
 }
 
 func isWord(b byte) bool {
@@ -77,7 +87,7 @@ func (r *Reader) numbered(line string, at int) bool {
 	indented := at > 0 && strings.Trim(line[:at], " ") == "" && line[behind:from] == " "
 	switch {
 	case module != "":
-		id := buildID(line)
+		id := buildID(c.rest())
 		if systemd && id == (modules.Identity{}) {
 			id = r.builds[modules.BaseName(module)]
 		}
@@ -122,7 +132,7 @@ func (r *Reader) android(c *scanner) bool {
 	if path == "" {
 		return false
 	}
-	f.within(path, address, buildID(c.s))
+	f.within(path, address, buildID(c.rest()))
 	r.add(f)
 	return true
 }
@@ -145,7 +155,7 @@ func moduleOffset(s string) (module string, offset uint64, place [2]int, spaced 
 		}
 		open := strings.LastIndexByte(s[:plus], '(')
 		if open < 0 {
-			continue
+			return "", 0, place, false
 		}
 		if name := strings.TrimSpace(s[open+1 : plus]); name != "" {
 			return name, n, [2]int{from, c.pos}, blank

@@ -9,12 +9,16 @@ import (
 // readFree reads a line of no known format: numbers with 0x and 6 to 16 digits, MODULE+0xOFFSET and MODULE!FUNCTION+0xOFFSET.
 // They are return addresses, unless a word before the number says that it is the program counter.
 func (r *Reader) readFree(line string) {
+	word := 0 // the beginning of the part without blanks and brackets that the loop is in
 	for from := 0; from < len(line); {
 		i := strings.Index(line[from:], "0")
 		if i < 0 {
 			return
 		}
 		at := from + i
+		if k := strings.LastIndexAny(line[from:at], wordEnds); k >= 0 {
+			word = from + k + 1
+		}
 		c := scanner{line, at}
 		from = at + 1
 		if at > 0 && isWord(line[at-1]) || !c.prefix() {
@@ -31,11 +35,10 @@ func (r *Reader) readFree(line string) {
 			f.Kind = Exact
 		}
 		if at > 1 && line[at-1] == '+' {
-			start := at - 1
-			for start > 0 && !strings.ContainsRune(" \t([{,;\"'", rune(line[start-1])) {
-				start--
+			if at-word > longestName {
+				continue
 			}
-			if g, ok := symbolOffset(line[:c.pos], start); ok && (g.Space == Function || strings.Contains(modules.BaseName(g.Module), ".")) {
+			if g, ok := symbolOffset(line[:c.pos], word); ok && (g.Space == Function || strings.Contains(modules.BaseName(g.Module), ".")) {
 				g.Kind = f.Kind
 				r.refs = append(r.refs, g)
 			}
@@ -48,17 +51,23 @@ func (r *Reader) readFree(line string) {
 	}
 }
 
+// wordEnds are the characters before which a module's name does not reach.
+const wordEnds = " \t([{,;\"'"
+
+// longestName bounds MODULE!FUNCTION in free text, in bytes, so that the time for a line grows with its length alone.
+const longestName = 4 << 10
+
 // lowest is the lowest address that code is looked for at: no system puts any below.
 const lowest = 1 << 12
 
 // saysProgramCounter reports whether a text ends in a word for the program counter.
 func saysProgramCounter(before string) bool {
-	before = strings.ToLower(strings.TrimRight(before, " \t:=("))
+	before = strings.TrimRight(before, " \t:=(")
 	i := len(before)
-	for i > 0 && isWord(before[i-1]) {
+	for i > 0 && len(before)-i <= len("crashed") && isWord(before[i-1]) {
 		i--
 	}
-	switch before[i:] {
+	switch strings.ToLower(before[i:]) {
 	case "rip", "eip", "pc", "ip", "fault", "crash", "crashed":
 		return true
 	}

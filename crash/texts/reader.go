@@ -11,7 +11,7 @@ import (
 
 // A Reader reads the lines of a text in order. It is not safe for concurrent use.
 type Reader struct {
-	mappings []Mapping // by Start, without overlaps
+	mappings []*Mapping // by Start, without overlaps; pointers, because they are moved when one comes between
 	// markup has the modules of symbolizer markup by their numbers.
 	markup map[uint64]markupModule
 	// signal says that the last frame was the return from a signal handler.
@@ -51,23 +51,23 @@ func (r *Reader) Add(m Mapping) {
 	if m.Start >= m.End {
 		return
 	}
-	i, _ := slices.BinarySearchFunc(r.mappings, m.Start, func(m Mapping, at uint64) int { return cmp.Compare(m.End, at+1) })
+	i, _ := slices.BinarySearchFunc(r.mappings, m.Start, func(m *Mapping, at uint64) int { return cmp.Compare(m.End, at+1) })
 	k := i
 	for k < len(r.mappings) && r.mappings[k].Start < m.End {
 		k++
 	}
-	r.mappings = slices.Replace(r.mappings, i, k, m)
+	r.mappings = slices.Replace(r.mappings, i, k, &m)
 	if len(r.mappings) > maxMappings {
 		clear(r.mappings)
-		r.mappings = append(r.mappings[:0], m)
+		r.mappings = append(r.mappings[:0], &m)
 	}
 }
 
 // find returns the mapping of an address, or nil.
 func (r *Reader) find(address uint64) *Mapping {
-	i, _ := slices.BinarySearchFunc(r.mappings, address, func(m Mapping, at uint64) int { return cmp.Compare(m.End, at+1) })
+	i, _ := slices.BinarySearchFunc(r.mappings, address, func(m *Mapping, at uint64) int { return cmp.Compare(m.End, at+1) })
 	if i < len(r.mappings) && r.mappings[i].Start <= address {
-		return &r.mappings[i]
+		return r.mappings[i]
 	}
 	return nil
 }

@@ -122,6 +122,8 @@ func symbolOffset(line string, from int) (f Reference, ok bool) {
 //
 //	at 00601099 0001:00000099 H:\Log\MAPEXE\Debug\MAPDLL.dll
 func (r *Reader) readSections(line string) bool {
+	// A module's name has a dot. It is behind the last separator of the line, or of an address.
+	name, dot := strings.LastIndexAny(line, `/\`)+1, strings.LastIndexByte(line, '.')
 	for at := strings.IndexByte(line, ':'); at >= 0; {
 		c := scanner{line, at + 1}
 		if at >= 4 && strings.HasPrefix(line[at:], ":00") && (at == 4 || line[at-5] == ' ') {
@@ -129,8 +131,8 @@ func (r *Reader) readSections(line string) bool {
 			number, ok := n.hex()
 			from := c.pos
 			offset, isOffset := c.hex()
-			if ok && isOffset && n.pos == at && c.pos-from == 8 && number > 0 && number < 1<<15 && c.blanks() {
-				if path := strings.TrimSpace(strings.TrimPrefix(c.rest(), "H ")); path != "" && strings.Contains(modules.BaseName(path), ".") {
+			if ok && isOffset && n.pos == at && c.pos-from == 8 && number > 0 && number < 1<<15 && c.blanks() && dot >= max(name, c.pos) {
+				if path := strings.TrimSpace(strings.TrimPrefix(c.rest(), "H ")); path != "" {
 					r.refs = append(r.refs, Reference{Start: at - 4, End: from + 8, Address: offset, Module: path, Space: Section, SectionNumber: int(number), Offset: offset})
 					return true
 				}

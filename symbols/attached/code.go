@@ -3,7 +3,9 @@ package attached
 import (
 	"math"
 	"slices"
+	"sort"
 
+	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/image"
 )
@@ -15,6 +17,26 @@ func CodeOf(im *image.Image) []Range {
 		list = append(list, Range{r[0] - im.Base, r[1] - im.Base})
 	}
 	return list
+}
+
+// SavedCodeOf returns the part of an image's code that its file has. No more is code: a file can say of any few bytes that they
+// are gigabytes. The error wraps [image.ErrFormat] where pieces of code lie over each other in the file.
+func SavedCodeOf(im *image.Image) (list []Range, err error) {
+	total := uint64(0)
+	for _, r := range CodeOf(im) {
+		n := sort.Search(int(r.Hi-r.Lo), func(i int) bool {
+			_, ok := im.Offset(im.Base + r.Lo + uint64(i))
+			return !ok
+		})
+		if n > 0 {
+			list = append(list, Range{r.Lo, r.Lo + uint64(n)})
+			total += uint64(n)
+		}
+	}
+	if size := im.File().Size; total > uint64(size) {
+		return nil, message.Errorf("%w: %d bytes of code in a file of %d", image.ErrFormat, total, size)
+	}
+	return list, nil
 }
 
 // maxGuess is how far a procedure without a size is followed, in bytes.

@@ -1,9 +1,11 @@
 package attached
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"logparser/message"
 )
@@ -193,7 +195,24 @@ func OpenContainer(r io.ReaderAt, size int64) (*Container, error) {
 		}
 		c.entries = append(c.entries, e)
 	}
+	if err := c.apart(begin + step*count); err != nil {
+		return nil, err
+	}
 	return c, c.readModules()
+}
+
+// apart checks that all parts lie one behind the other, from the end of the directory on: few bytes could be as many parts as the
+// directory has room for.
+func (c *Container) apart(end int64) error {
+	list := slices.Clone(c.entries)
+	slices.SortFunc(list, func(a, b entry) int { return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.length, b.length)) })
+	for _, e := range list {
+		if e.length > 0 && e.offset < end {
+			return message.Errorf("%w: its parts lie over each other at %#x", ErrFormat, e.offset)
+		}
+		end = max(end, e.offset+e.length)
+	}
+	return nil
 }
 
 // Size returns the bytes of the container.

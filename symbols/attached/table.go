@@ -315,8 +315,10 @@ type cacheKey struct {
 	i  int
 }
 
+// A cached block has its error instead, if it is damaged: one look-up finds that, and not each.
 type cached struct {
 	value any
+	err   error
 	size  int
 }
 
@@ -329,16 +331,13 @@ func (c *cache) get(key cacheKey, make func() (any, int, error)) (any, error) {
 	v, ok := c.blocks[key]
 	c.mu.Unlock()
 	if ok {
-		return v.value, nil
+		return v.value, v.err
 	}
 	value, size, err := make()
-	if err != nil {
-		return nil, err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if v, ok := c.blocks[key]; ok {
-		return v.value, nil
+		return v.value, v.err
 	}
 	for k, v := range c.blocks {
 		if c.size+size <= maxCache {
@@ -350,7 +349,7 @@ func (c *cache) get(key cacheKey, make func() (any, int, error)) (any, error) {
 	if c.blocks == nil {
 		c.blocks = map[cacheKey]cached{}
 	}
-	c.blocks[key] = cached{value, size}
+	c.blocks[key] = cached{value, err, size}
 	c.size += size
-	return value, nil
+	return value, err
 }
