@@ -57,6 +57,7 @@ const (
 	ExportsOnly                // of modules only exported names, or where functions start, are known
 	Crashed                    // the program crashed
 	Rebuilt                    // modules were built anew since the log was written
+	NoTime                     // the time of day is not known
 )
 
 // Warnings says in a line each what the user must know of the log besides its
@@ -88,6 +89,9 @@ func (s *Session) Warnings() []Warning {
 		} else {
 			warn(RunsLeftOut, "the file holds %d runs; runs %d to %d are shown, the rows of other runs are left out: %d", n, first+1, last+1, left)
 		}
+	}
+	if !info.NoTime.IsZero() {
+		list = append(list, Warning{NoTime, info.NoTime})
 	}
 	for i, d := range info.Damage {
 		if i == maxWarnings {

@@ -10,6 +10,8 @@ var (
 	tickForm = regexp.MustCompile(`(?i)^(.*?)[\s,;|，；]*(?:get\s*tick\s*count|tick\s*count|ticks?|滴答数?|开机毫秒)(?:\s+at\s+start)?\s*[:=：＝]\s*(-?\d+|0x[0-9a-f]+)\s*(?:ms)?$`)
 	// timeLabelForm is what may stand before a start time.
 	timeLabelForm = regexp.MustCompile(`(?i)^[\p{L}_ ]{0,40}(?:time|date|start|started|时间|日期)[\p{L}_ ]{0,20}\s*[:=：＝]\s*`)
+	// timeOfDayForm is a time without its date, perhaps with the tick.
+	timeOfDayForm = regexp.MustCompile(`^\d{1,2}:\d{2}:\d{2}(?:[.,:]\d{1,9})?(?:[\s,;|]+\d+)?$`)
 	// dateForm is a date at the beginning of a line, before a time or nothing.
 	dateForm = regexp.MustCompile(`^(?:\d{4}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}日?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?:$|[Tt\s,]+\d{1,2}\s*[:时]|[\s,]*$|[Tt\s]+$)`)
 )
@@ -44,7 +46,7 @@ func cutTime(line string) (text, tick string, ok bool) {
 		}
 	}
 	switch {
-	case isISODate(rest), dateForm.MatchString(rest), isSystemTime(rest):
+	case isISODate(rest), dateForm.MatchString(rest), isSystemTime(rest), timeOfDayForm.MatchString(rest):
 	default:
 		return "", "", false
 	}

@@ -134,6 +134,9 @@ type Info struct {
 	// entries are kept, DamageBytes counts them all.
 	Damage      []Damage
 	DamageBytes int64
+	// NoTime says why the time of day is not known although the modules file tells of it; it is zero where
+	// there is nothing to say.
+	NoTime message.Text
 	// Notes are remarks on how the modules file was read: lines that were
 	// not understood and the like.
 	Notes []message.Text

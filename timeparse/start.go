@@ -31,9 +31,14 @@ type Start struct {
 // and fraction may be missing from the ISO form; digits beyond nanoseconds are
 // dropped. Other usual forms are read where they can only mean one moment: the
 // year first with slashes, dots or 年月日, the day first with dots, either with
-// slashes where one of the two numbers is no month, a time with AM or PM.
+// slashes where one of the two numbers is no month, a time with AM or PM. Behind a colon
+// instead of a point stand milliseconds, as the article of 2013 writes them: in
+// "08:10:22:10" ten.
 func ParseStart(s string) (Start, error) {
-	s = strings.TrimSpace(s)
+	s = withPoint(strings.TrimSpace(s))
+	if timeOfDay.MatchString(s) {
+		return Start{}, message.Errorf("%q has no date: %w", clip(s), ErrSyntax)
+	}
 	if fields := Fields(s); len(fields) == 8 {
 		return ParseSystemTime(fields)
 	}
@@ -49,6 +54,21 @@ func ParseStart(s string) (Start, error) {
 		return Start{}, err
 	}
 	return parseISO(iso)
+}
+
+// colonForm is a time with its milliseconds behind a colon, and timeOfDay one of which nothing tells the day.
+var (
+	colonForm = regexp.MustCompile(`(?:^|[^\d:])(\d{1,2}:\d{2}:\d{2}):(\d{1,3})(?:$|[^\d:.,])`)
+	timeOfDay = regexp.MustCompile(`^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$`)
+)
+
+// withPoint puts milliseconds that stand behind a colon behind a point.
+func withPoint(s string) string {
+	m := colonForm.FindStringSubmatchIndex(s)
+	if m == nil {
+		return s
+	}
+	return fmt.Sprintf("%s.%03s%s", s[:m[3]], s[m[4]:m[5]], s[m[5]:])
 }
 
 // otherForm has the three numbers of a date with what divides them, hour, minute,

@@ -97,6 +97,8 @@ func warningText(w app.Warning) string {
 		text += " (--run N or all takes them)"
 	case app.BadModulesFile:
 		text += "; --modules names another"
+	case app.NoTime:
+		text += "; --start-time gives it, and --start-tick the tick then"
 	case app.ExportsOnly:
 		text += "; name their folder with --symbols"
 	case app.Rebuilt:

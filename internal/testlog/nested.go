@@ -41,6 +41,8 @@ type Nested struct {
 	Runs []int64
 	// DamageBytes is how much of the file is said to be damaged.
 	DamageBytes int64
+	// NoTime is what is said of the time of day.
+	NoTime message.Text
 	// Modules are what the log tells; nil is the one that WriteSymbols names.
 	Modules []modules.Module
 	// ModulesFile says that modules are expected in a file of their own.
@@ -155,6 +157,7 @@ func (l *Nested) open() (parser.Log, error) {
 		}
 		first += n
 	}
+	o.info.NoTime = l.NoTime
 	o.info.Format, o.info.RecordSize, o.info.Records, o.info.DamageBytes = "nested", 24, first, l.DamageBytes
 	for range l.growth {
 		o.grow()

@@ -182,6 +182,8 @@ type opener struct {
 	ticks bool // modules file or user give the tick at start
 	start uint32
 	notes []message.Text
+	// noTime is Info.NoTime.
+	noTime message.Text
 	// described is the run that the modules file describes, -1 for none.
 	described int
 	// stat and modulesStat are the two files' when they were last read.
@@ -318,7 +320,7 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 func (o *opener) describe(info *parser.Info) {
 	s := o.scan
 	info.Size, info.Records = o.size, s.record
-	info.DamageBytes, info.Notes = s.flawBytes+o.tail.bytes, slices.Clone(o.notes)
+	info.DamageBytes, info.Notes, info.NoTime = s.flawBytes+o.tail.bytes, slices.Clone(o.notes), o.noTime
 	info.Damage = nil
 	flaws := s.flaws
 	if o.tail.bytes > 0 && len(flaws) < parser.MaxDamage {

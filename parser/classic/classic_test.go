@@ -82,6 +82,9 @@ func describe(t *testing.T, l *Log) string {
 	for _, d := range info.Damage {
 		fmt.Fprintf(&b, "damage at %d, %d bytes: %s\n", d.Offset, d.Bytes, d.Reason)
 	}
+	if !info.NoTime.IsZero() {
+		fmt.Fprintf(&b, "no time: %s\n", info.NoTime)
+	}
 	for _, n := range info.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
@@ -401,7 +404,7 @@ leave t1 0x401000 6
 			name: "time without tick, and one that is none",
 			in:   "record 16\nstart 2026-13-21 11:22:33\nmodule 0x400000 0x10000 a.exe\nenter 1 0x401000 @7\nleave 1 0x401000",
 			want: "16 bytes a record\nrun with 1 modules\nenter t1 0x401000 0\nleave t1 0x401000 0\n" +
-				"note: the start time of the modules file is not understood (\"2026-13-21 11:22:33\" is out of range: not a time: want year-month-day hour:minute[:second[.fraction]] or the eight numbers of a SYSTEMTIME)\n",
+				"no time: the start time of the modules file is not understood (\"2026-13-21 11:22:33\" is out of range: not a time: want year-month-day hour:minute[:second[.fraction]] or the eight numbers of a SYSTEMTIME)\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

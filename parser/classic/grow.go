@@ -272,6 +272,7 @@ func (l *Log) growModules(growth *parser.Growth) error {
 	if o.ticks {
 		o.scan.start = &o.start
 	}
+	o.noTime = message.Text{}
 	if before.HasTick && (before.Tick != file.Tick || before.StartText != file.StartText) {
 		g.undescribed, o.described = true, -1
 		o.notes = slices.Clone(file.Notes)

@@ -151,7 +151,7 @@ func (o *opener) clock(run parser.Run, described bool) (timeparse.Clock, error) 
 		clock = timeparse.NewTickClock(start, uint32(first), first)
 		o.notes = append(o.notes, message.Textf("no start tick is known: the start time given is taken for that of the first record"))
 	case hasStart:
-		o.notes = append(o.notes, message.Textf("the modules file has no tick count: only the time since the first record is known"))
+		o.noTime = message.Textf("the modules file has no tick count: only the time since the first record is known")
 	case o.ticks:
 		o.notes = append(o.notes, message.Textf("no start time is known: only the time since the first record is"))
 	}
@@ -173,7 +173,7 @@ func (o *opener) startTime() (t time.Time, ok bool, err error) {
 		if o.opt.StartTime != "" {
 			return time.Time{}, false, message.Errorf("start time: %w", err)
 		}
-		o.notes = append(o.notes, message.Textf("the start time of the modules file is not understood (%v)", err))
+		o.noTime = message.Textf("the start time of the modules file is not understood (%v)", err)
 		return time.Time{}, false, nil
 	}
 	if st.Zone != "" {

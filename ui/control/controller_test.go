@@ -12,6 +12,7 @@ import (
 
 	"logparser/app"
 	"logparser/internal/testlog"
+	"logparser/message"
 	"logparser/modules"
 	"logparser/rows"
 	"logparser/ui/control"
@@ -503,6 +504,8 @@ func TestAdvice(t *testing.T) {
 		{"empty", &testlog.Nested{}, control.LevelNone, "The log is empty", control.OfferLog},
 		{"damaged", &testlog.Nested{Records: 10, DamageBytes: 5},
 			control.LevelGood, "5 bytes of the log are damaged", control.OfferNone},
+		{"no time of day", &testlog.Nested{Records: 10, NoTime: message.Textf("it has none")},
+			control.LevelGood, "Times are those since the first record", control.OfferModules},
 		{"runs", &testlog.Nested{Runs: []int64{7}, Records: 10},
 			control.LevelGood, "The file holds more runs: 7 rows", control.OfferNone},
 	} {

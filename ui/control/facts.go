@@ -26,6 +26,8 @@ type Facts struct {
 	Details []string
 	// Crash says how the program crashed, "" where it did not.
 	Crash string
+	// NoTime says why the time of day is not known, "" where it is or nothing tells of it.
+	NoTime string
 	// Dump: there is no log, only a dump of a dead process.
 	Dump bool
 	// Warnings are the lines that a saved file has in its head, translated.
@@ -70,8 +72,11 @@ func factsOf(s *app.Session) Facts {
 	f.Marked, f.Annotations = marked, texts+counters
 	for _, w := range s.Warnings() {
 		f.Warnings = append(f.Warnings, warning(w))
-		if w.Kind == app.Crashed && f.Crash == "" {
+		switch {
+		case w.Kind == app.Crashed && f.Crash == "":
 			f.Crash = Translate(w.Text)
+		case w.Kind == app.NoTime:
+			f.NoTime = Translate(w.Text)
 		}
 	}
 	f.Chosen, f.All = s.Run()

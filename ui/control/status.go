@@ -184,6 +184,8 @@ func (c *Controller) advise() {
 			Next: lang.L("Add the folder that holds the program's .pdb or .debug files."), Details: details, Offer: OfferSymbols})
 	case s.Facts.DamageBytes > 0:
 		c.say(&Message{Level: LevelWarn, Text: Count("{{.N}} byte of the log is damaged and was skipped.", "{{.N}} bytes of the log are damaged and were skipped.", s.Facts.DamageBytes), Details: details})
+	case s.Facts.NoTime != "":
+		c.say(&Message{Level: LevelWarn, Text: lang.L("Times are those since the first record, not the time of day."), Next: s.Facts.NoTime, Details: details, Offer: OfferModules})
 	case runs > 0:
 		c.say(&Message{Level: LevelWarn, Text: Count("The file holds more runs: {{.N}} row of another run is left out.", "The file holds more runs: {{.N}} rows of other runs are left out.", records),
 			Next: lang.L("Choose the run above the table."), Details: details})
