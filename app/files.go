@@ -61,5 +61,5 @@ func openInput(path string) (*os.File, os.FileInfo, error) {
 // looksLikeModules reports whether a file is a modules file rather than a log.
 func looksLikeModules(path string) bool {
 	head, _, err := readHead(path)
-	return err == nil && modules.Looks(head)
+	return err == nil && !IsLiveText(head) && modules.Looks(head)
 }

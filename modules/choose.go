@@ -17,24 +17,24 @@ const (
 	leastScore  = 5
 )
 
-// lineGrouping has an entry for each line that can name a module.
-func lineGrouping(lines []rawLine) *grouping {
+// lineGrouping has an entry for each line that can name a module, with so many numbers.
+func lineGrouping(lines []rawLine, numbers int) *grouping {
 	g := &grouping{lines: 1}
 	for _, l := range lines {
 		if isInteger(l.text) {
 			continue
 		}
-		if e := lineEntry(l); e.complete() {
+		if e := lineEntry(l); e.complete(numbers) {
 			g.entries = append(g.entries, e)
 		}
 	}
 	return g
 }
 
-// complete reports whether an entry has two numbers and something else.
-func (e *entry) complete() bool {
-	for front := range min(len(e.front), 2) + 1 {
-		if _, ok := e.middle(front, 2-front); ok {
+// complete reports whether an entry has so many numbers and something else.
+func (e *entry) complete(numbers int) bool {
+	for front := range min(len(e.front), numbers) + 1 {
+		if _, ok := e.middle(front, numbers-front); ok {
 			return true
 		}
 	}
@@ -73,7 +73,11 @@ func groupings(lines []rawLine, columns Columns, cut bool) []*grouping {
 			}
 		}
 	}
-	g := lineGrouping(lines)
+	numbers := 2
+	if len(columns) == 2 {
+		numbers = 1 // the file has no sizes
+	}
+	g := lineGrouping(lines, numbers)
 	g.columns, g.head = columns, head
 	list := []*grouping{g}
 	others := 0

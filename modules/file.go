@@ -180,6 +180,10 @@ type scanner struct {
 	firstText             string
 	tooMany               int
 	sections              int
+	// timeless says that the first modules have no time before them, and before are the lines of the run before the last time: where times
+	// stand behind their modules, it is the last run.
+	timeless bool
+	before   []rawLine
 }
 
 // maxRawLines bounds scanner.lines.
@@ -295,9 +299,11 @@ func (p *scanner) time(number int, line string) bool {
 		return true
 	}
 	if p.namesModules() {
-		// The file was appended to by the next run.
-		p.sections++
-		p.lines, p.tooMany, p.came = nil, 0, 0
+		// The file was appended to by the next run, or times stand behind the modules.
+		if p.sections++; p.sections == 1 {
+			p.timeless = p.file.StartText == ""
+		}
+		p.before, p.lines, p.tooMany, p.came = p.lines, nil, 0, 0
 		p.file.StartText, p.file.HasTick = "", false
 	}
 	if p.file.StartText != "" {
@@ -483,6 +489,7 @@ var ownReading = reading{
 func (p *scanner) finish(opt Options) error {
 	f := &p.file
 	f.Ours = p.ours
+	p.timesLast()
 	if p.sections > 0 {
 		p.notes.addf("the modules file holds %d runs, one after the other; the modules of the last are taken", p.sections+1)
 	}
@@ -495,6 +502,7 @@ func (p *scanner) finish(opt Options) error {
 		p.notes.addf("the modules file names %d modules more than the %d that are read", p.tooMany, MaxModules)
 	}
 	f.PointerSize = agreedPointerSize(f.Modules)
+	p.fillSizes()
 	p.noteOverlaps()
 	if p.notes.more > 0 {
 		p.notes.list = append(p.notes.list, message.Textf("%d more notes on the modules file are left out", p.notes.more))
@@ -580,6 +588,9 @@ func (p *scanner) lone(l rawLine) {
 // order, or the numbers do not show their radix.
 func (p *scanner) noteReading(r *reading) {
 	p.file.Columns = slices.Clone(r.columns)
+	if r.size < 0 {
+		return
+	}
 	base, size := r.columns[r.place(r.base)], r.columns[r.place(r.size)]
 	switch {
 	case r.plain() && r.base == 1 && size.Role == Size:
@@ -616,12 +627,12 @@ func (p *scanner) add(e *entry, r *reading) bool {
 		p.reject(e.number, e.text, message.Textf("names no range of addresses"))
 		return false
 	}
-	if size == 0 {
+	if size == 0 && r.size >= 0 {
 		p.notes.addf("line %d of the modules file: %q has size 0 and owns no address", e.number, clip(BaseName(name)))
 	}
 	m := Module{
 		Base: base, Size: size, Path: name, PointerSize: e.pointerSize, Identity: e.identity,
-		Loaded: -1 << 63, Unloaded: Always,
+		Loaded: -1 << 63, Unloaded: Always, Unsized: r.size < 0,
 	}
 	// Only a PE image has a CodeView record or a timestamp.
 	if m.Identity.Timestamp == 0 {

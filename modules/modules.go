@@ -28,6 +28,8 @@ type Module struct {
 	Base uint64
 	// Size is the number of bytes the module occupies from Base on.
 	Size uint64
+	// Unsized says that the size was not recorded: Size reaches to the next module.
+	Unsized bool
 	// Path is the recorded path, as written. It comes from another machine:
 	// it may be opened only by the rule of docs/architecture.md.
 	Path string

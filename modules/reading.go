@@ -32,7 +32,7 @@ type reading struct {
 	// front and back are how many columns stand before and behind the name.
 	front, back int
 	// size is the place of the Size or End column among the numbers, base that
-	// of the load address.
+	// of the load address. size is -1 if the file has neither.
 	base, size int
 	// score and strict are what judge found.
 	score  float64
@@ -183,6 +183,16 @@ func expand(list []*reading, g *grouping, sample []entry, columns Columns, front
 		}
 		return radices(sample, i, front, back)
 	}
+	if r.size < 0 {
+		for _, base := range of(r.base) {
+			one := r
+			one.columns = slices.Clone(columns)
+			one.columns[r.place(r.base)].Radix = base
+			one.judge(sample)
+			list = append(list, &one)
+		}
+		return list
+	}
 	for _, base := range of(r.base) {
 		for _, size := range of(r.size) {
 			one := r
@@ -203,12 +213,15 @@ func (r *reading) place(i int) int {
 	return i
 }
 
-// numbers returns base and size of an entry.
+// numbers returns base and size of an entry; the size is 0 where the file has none.
 func (r *reading) numbers(e *entry) (base, size uint64, ok bool) {
 	if r.front > len(e.front) || r.back > len(e.back) {
 		return 0, 0, false
 	}
 	base, ok1 := parseNumber(e.column(r.base, r.front, r.back), r.columns[r.place(r.base)].Radix)
+	if r.size < 0 {
+		return base, 0, ok1
+	}
 	size, ok2 := parseNumber(e.column(r.size, r.front, r.back), r.columns[r.place(r.size)].Radix)
 	if !ok1 || !ok2 {
 		return 0, 0, false
@@ -260,7 +273,9 @@ func (r *reading) judge(sample []entry) {
 			more++
 		}
 		var ok bool
-		p.base, p.size, ok = r.numbers(&sample[i])
+		if p.base, p.size, ok = r.numbers(&sample[i]); r.size < 0 {
+			p.size = page // of whichever size: it says nothing against the reading
+		}
 		r.found = append(r.found, p)
 		if !ok || trouble == nameNot {
 			r.strict = false

@@ -36,14 +36,14 @@ type Column struct {
 }
 
 // Columns are the columns of a modules file in their order. There is one Name,
-// one Base, and one Size or End; the others are Skip.
+// one Base, and at most one Size or End; the others are Skip.
 type Columns []Column
 
 // maxColumns bounds the columns of a modules file.
 const maxColumns = 6
 
 // ErrColumns is wrapped by the errors of [ParseColumns].
-var ErrColumns = message.New(`want a list such as "base,name,size" of base, size or end, name and - for others, numbers with :hex or :dec where they do not show it`)
+var ErrColumns = message.New(`want a list such as "base,name,size" of base, size or end (neither where the file has none), name and - for others, numbers with :hex or :dec where they do not show it`)
 
 // ParseColumns reads the form that [Columns.String] writes: "base,name,size:dec".
 func ParseColumns(s string) (Columns, error) {
@@ -88,7 +88,7 @@ func (c Columns) check() error {
 	switch {
 	case len(c) > maxColumns:
 		return message.Errorf("%d columns: %w", len(c), ErrColumns)
-	case count[Base] != 1, count[Name] != 1, count[Size]+count[End] != 1:
+	case count[Base] != 1, count[Name] != 1, count[Size]+count[End] > 1:
 		return message.Errorf("%q: %w", c.String(), ErrColumns)
 	}
 	return nil

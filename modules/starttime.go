@@ -16,6 +16,12 @@ var (
 	dateForm = regexp.MustCompile(`^(?:\d{4}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}日?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?:$|[Tt\s,]+\d{1,2}\s*[:时]|[\s,]*$|[Tt\s]+$)`)
 )
 
+// ctimeForm is what ctime prints; date puts a zone before the year.
+const ctimeForm = `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} \d\d:\d\d:\d\d(?: [A-Z]{2,5})? \d{4}`
+
+// ctimeLine is a line with a time as ctime prints it, whatever it is called, perhaps with the tick behind it.
+var ctimeLine = regexp.MustCompile(`^(?:[\p{L}_ ]{0,60}[:=：＝]\s*)?(` + ctimeForm + `)(?:[\s,;|]+(-?\d+|0x[0-9a-fA-F]+))?$`)
+
 // maxTimeLine bounds a line with a time, in bytes.
 const maxTimeLine = 200
 
@@ -34,6 +40,9 @@ func cutTime(line string) (text, tick string, ok bool) {
 				return "", tick, true
 			}
 		}
+	}
+	if m := ctimeLine.FindStringSubmatch(line); m != nil && (tick == "" || m[2] == "") {
+		return m[1], tick + m[2], true
 	}
 	rest := line
 	if c := line[0]; c < '0' || c > '9' {

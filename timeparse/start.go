@@ -31,9 +31,9 @@ type Start struct {
 // and fraction may be missing from the ISO form; digits beyond nanoseconds are
 // dropped. Other usual forms are read where they can only mean one moment: the
 // year first with slashes, dots or 年月日, the day first with dots, either with
-// slashes where one of the two numbers is no month, a time with AM or PM. Behind a colon
-// instead of a point stand milliseconds, as the article of 2013 writes them: in
-// "08:10:22:10" ten.
+// slashes where one of the two numbers is no month, a time with AM or PM, and what
+// ctime and date print ("Sat Nov 21 11:22:33 2026"). Behind a colon instead of a point
+// stand milliseconds, as the article of 2013 writes them: in "08:10:22:10" ten.
 func ParseStart(s string) (Start, error) {
 	s = withPoint(strings.TrimSpace(s))
 	if timeOfDay.MatchString(s) {
@@ -75,10 +75,20 @@ func withPoint(s string) string {
 // second with its fraction, and what follows.
 var otherForm = regexp.MustCompile(`^(\d{1,4})([-/.]|\s*年\s*)(\d{1,2})([-/.]|\s*月\s*)(\d{1,4})\s*日?[Tt,\s]*(上午|下午)?\s*(\d{1,2})[:时](\d{1,2})(?:[:分](\d{1,2}(?:[.,]\d+)?))?[秒分]?\s*(?i:(AM|PM))?\s*([-+Zz].*)?$`)
 
+// ctimeMonths are the months as ctime writes them.
+const ctimeMonths = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+// ctimeForm is what ctime prints; date puts a zone before the year.
+var ctimeForm = regexp.MustCompile(`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [A-Z]{2,5})? (\d{4})$`)
+
 // toISO brings another form of a time to that of ISO 8601; iso is "" for a text
 // that is none of them. A date that may have the day or the month first is an
 // error.
 func toISO(s string) (iso string, err error) {
+	if m := ctimeForm.FindStringSubmatch(s); m != nil {
+		day, _ := strconv.Atoi(m[2])
+		return fmt.Sprintf("%s-%02d-%02d %s", m[4], 1+strings.Index(ctimeMonths, m[1])/3, day, m[3]), nil
+	}
 	m := otherForm.FindStringSubmatch(s)
 	if m == nil || strings.TrimSpace(m[2]) != strings.TrimSpace(m[4]) && strings.TrimSpace(m[2]) != "年" {
 		return "", nil

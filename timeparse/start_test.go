@@ -30,6 +30,8 @@ func TestParseStart(t *testing.T) {
 		// The hour that summer time skips in Europe is an hour like others.
 		{in: "2026-03-29 02:30:00", want: "2026-03-29T02:30:00"},
 
+		{in: "Sat Nov 21 11:22:33 2026", want: "2026-11-21T11:22:33"},
+		{in: "Tue Nov  3 11:22:33 CET 2026", want: "2026-11-03T11:22:33"},
 		{in: "21.11.2026 11:22:33.456", want: "2026-11-21T11:22:33.456"},
 		{in: "5.11.2026 9:03", want: "2026-11-05T09:03:00"},
 		{in: "21/11/2026 11:22:33", want: "2026-11-21T11:22:33"},

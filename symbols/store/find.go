@@ -327,7 +327,7 @@ func (s *search) tryImage(path string) {
 func (s *search) compareImage(img *image.Image) (modules.Match, message.Text) {
 	id := img.Identity
 	match := s.expected.Compare(id)
-	if match == modules.Unknown && img.Kind == image.PE && s.module.Size != 0 && uint64(id.ImageSize) != 0 &&
+	if match == modules.Unknown && img.Kind == image.PE && s.module.Size != 0 && !s.module.Unsized && uint64(id.ImageSize) != 0 &&
 		s.module.Size != uint64(id.ImageSize) {
 		return modules.Different, message.Textf("it is %#x bytes in memory, recorded are %#x", id.ImageSize, s.module.Size)
 	}
