@@ -24,7 +24,7 @@ func (s *Session) SaveTable(ctx context.Context, path string, write func(w io.Wr
 	if err := s.checkTarget(path); err != nil {
 		return err
 	}
-	return export.WriteFile(ctx, path, write)
+	return export.WriteFile(ctx, path, s.outputMode(), write)
 }
 
 // durationColumns says of columns of durations that these are corrected.

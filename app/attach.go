@@ -1,16 +1,14 @@
 package app
 
 import (
+	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"logparser/export"
 	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/attached"
@@ -18,6 +16,7 @@ import (
 	"logparser/symbols/image"
 	"logparser/symbols/mapfile"
 	"logparser/symbols/pdb"
+	"logparser/wholefile"
 )
 
 // Errors of [Attach] and [Detach] by which callers say what to do next.
@@ -27,6 +26,8 @@ var (
 	ErrChanged = attached.ErrChanged
 	// ErrNoFunctions: a module has no symbols that are worth attaching.
 	ErrNoFunctions = message.New("no symbols of its own functions were found")
+	// ErrExchanged: another file has the name now.
+	ErrExchanged = message.New("another file was put in its place meanwhile")
 	// ErrNoModuleOf: a file of symbols is given whose module is not there.
 	ErrNoModuleOf = message.New("there is no image that it could belong to")
 )
@@ -58,24 +59,24 @@ type AttachedModule struct {
 // modules: images, or files of symbols (maps, PDBs) of the executable or of images
 // beside it. from is "" for the best symbols that are found, or one of
 // [AttachSources]. What was attached before is replaced. The file is replaced as a
-// whole or not at all, and keeps its mode and its time. Of the inputs only those
-// count that say where symbols are.
-func Attach(ctx context.Context, exe string, more []string, from string, in Inputs, p Progress) ([]AttachedModule, error) {
+// whole or not at all, and keeps its owner, its mode and its time. lost names what could
+// not be kept of these and of its attributes. Of the inputs only those count that say
+// where symbols are.
+func Attach(ctx context.Context, exe string, more []string, from string, in Inputs, p Progress) (list []AttachedModule, lost []string, err error) {
 	w := &attachWork{ctx: ctx, in: in, progress: p, from: from}
 	sources, err := w.sources(exe, more)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var parts []attached.Part
-	var list []AttachedModule
 	for i, s := range sources {
 		m, e, told, err := w.encode(s)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rules, err := w.encodeUnwind(s.image)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		told.Unwind = rules.Size() + e.stack.Size()
 		told.Bytes += told.Unwind
@@ -84,46 +85,58 @@ func Attach(ctx context.Context, exe string, more []string, from string, in Inpu
 		parts = append(append(append(parts, e.Parts(m, owner)...), rules.Parts(owner)...), e.stack.Parts(owner)...)
 		list = append(list, told)
 	}
-	return list, rewrite(ctx, exe, func(out io.Writer, f *os.File, size int64) error {
+	lost, err = rewrite(ctx, exe, func(out io.Writer, f *os.File, size int64) error {
 		return attached.Attach(out, f, size, parts)
 	})
+	return list, lost, err
 }
 
 // Detach takes off what [Attach] has put into an executable, which is then what it
-// was, byte for byte.
-func Detach(ctx context.Context, exe string) error {
+// was, byte for byte. lost is as of Attach.
+func Detach(ctx context.Context, exe string) (lost []string, err error) {
 	return rewrite(ctx, exe, func(out io.Writer, f *os.File, size int64) error { return attached.Detach(out, f, size) })
 }
 
-// rewrite replaces a file by what write makes of it. Mode and time stay.
-func rewrite(ctx context.Context, path string, write func(out io.Writer, f *os.File, size int64) error) error {
+// rewrite replaces a file by what write makes of it. Owner, mode and time stay; what else was lost is returned.
+func rewrite(ctx context.Context, path string, write func(out io.Writer, f *os.File, size int64) error) (lost []string, err error) {
 	f, info, err := openInput(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	if !info.Mode().IsRegular() {
-		return &InputError{OtherInput, path, ErrNotFile}
+		return nil, &InputError{OtherInput, path, ErrNotFile}
 	}
-	var own error
-	err = export.WriteFile(ctx, path, func(out io.Writer) error {
-		own = write(out, f, info.Size())
-		// Windows replaces no file that is open.
-		f.Close()
-		return own
-	})
-	if own != nil && errors.Is(err, own) {
-		return &InputError{OtherInput, path, unwrapPath(own)}
+	target, err := wholefile.Find(path)
+	if err != nil {
+		return nil, &InputError{OtherInput, path, unwrapPath(err)}
+	}
+	defer target.Close()
+	if target.Old == nil || !os.SameFile(info, target.Old) {
+		return nil, &InputError{OtherInput, path, ErrExchanged}
+	}
+	// Nobody else can read or write it before it is whole.
+	made, err := target.Folder.Create(0o600)
+	if err != nil {
+		return nil, message.Errorf("saving %s: %w", path, unwrapPath(err))
+	}
+	defer made.Remove()
+	out := bufio.NewWriterSize(&toldWriter{ctx: ctx, w: made, progress: func(int64) {}}, 64<<10)
+	if err := write(out, f, info.Size()); err != nil {
+		return nil, cmp.Or(ctx.Err(), error(&InputError{OtherInput, path, unwrapPath(err)}))
+	}
+	if err = out.Flush(); err == nil {
+		lost, err = made.KeepRights(f)
+	}
+	// Windows replaces no file that is open.
+	f.Close()
+	if err == nil {
+		err = target.Commit(made)
 	}
 	if err != nil {
-		return err
+		return nil, cmp.Or(ctx.Err(), message.Errorf("saving %s: %w", path, unwrapPath(err)))
 	}
-	if special := fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky; info.Mode()&special != 0 {
-		if err := os.Chmod(path, info.Mode()); err != nil {
-			return err
-		}
-	}
-	return os.Chtimes(path, time.Time{}, info.ModTime())
+	return lost, nil
 }
 
 // attachWork finds and encodes symbols.

@@ -17,7 +17,7 @@ func TestAttach(t *testing.T) {
 	dir := copyDir(t, clangFolder)
 	exe := filepath.Join(dir, "logtest.exe")
 	before := readFile(t, exe)
-	list, err := Attach(t.Context(), exe, []string{filepath.Join(dir, "logtest_shapes.pdb")}, "", Inputs{NoRecordedPaths: true}, nil)
+	list, _, err := Attach(t.Context(), exe, []string{filepath.Join(dir, "logtest_shapes.pdb")}, "", Inputs{NoRecordedPaths: true}, nil)
 	if err != nil || len(list) != 2 || list[0].Name != "logtest.exe" || list[1].Name != "logtest_shapes.dll" || filepath.Base(list[1].File) != "logtest_shapes.pdb" || list[1].Functions < 10 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -31,10 +31,10 @@ func TestAttach(t *testing.T) {
 		t.Error("the program carries no names")
 	}
 	s.Close()
-	if err := Detach(t.Context(), exe); err != nil || !bytes.Equal(readFile(t, exe), before) {
+	if _, err := Detach(t.Context(), exe); err != nil || !bytes.Equal(readFile(t, exe), before) {
 		t.Errorf("detached it is another program: %v", err)
 	}
-	if err := Detach(t.Context(), exe); !errors.Is(err, attached.ErrNone) || !bytes.Equal(readFile(t, exe), before) {
+	if _, err := Detach(t.Context(), exe); !errors.Is(err, attached.ErrNone) || !bytes.Equal(readFile(t, exe), before) {
 		t.Errorf("detached twice: %v", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestAttachRefused(t *testing.T) {
 		"nothing but exports":      {t.Context(), filepath.Join(lone, "gcc5-stripped.so"), nil, "", ErrNoFunctions},
 		"cancelled":                {cancelledContext(t), exe, nil, "", context.Canceled},
 	} {
-		list, err := Attach(test.ctx, test.exe, test.more, test.from, Inputs{NoRecordedPaths: true}, nil)
+		list, _, err := Attach(test.ctx, test.exe, test.more, test.from, Inputs{NoRecordedPaths: true}, nil)
 		if err == nil || test.want != nil && !errors.Is(err, test.want) {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
@@ -79,7 +79,8 @@ func TestAttachRefused(t *testing.T) {
 	if !bytes.Equal(readFile(t, exe), before) {
 		t.Error("the program was changed")
 	}
-	for _, err := range []error{Detach(t.Context(), filepath.Join(dir, "LogDetails.dat")), Detach(t.Context(), filepath.Join(dir, "none"))} {
+	for _, name := range []string{"LogDetails.dat", "none"} {
+		_, err := Detach(t.Context(), filepath.Join(dir, name))
 		var input *InputError
 		if !errors.As(err, &input) {
 			t.Errorf("symbols are taken out of what is no program: %v", err)

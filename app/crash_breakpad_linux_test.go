@@ -98,7 +98,7 @@ func TestPackedBreakpad(t *testing.T) {
 	if out, err := exec.Command(tool(t, "objcopy"), "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", "--strip-all", program, bare).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	list, err := Attach(t.Context(), bare, []string{symbolFile}, "", Inputs{}, nil)
+	list, _, err := Attach(t.Context(), bare, []string{symbolFile}, "", Inputs{}, nil)
 	if err != nil || len(list) != 1 || list[0].Unwind == 0 {
 		t.Fatalf("%+v, %v", list, err)
 	}

@@ -146,7 +146,7 @@ func TestCrashOfFolder(t *testing.T) {
 	}
 }
 
-// TestSaveReport writes the report that is named by program and time. What is there already is replaced, and a
+// TestSaveReport writes the report that is named by program and time. What is there already is left, whatever it is, and a
 // folder that is not there is told.
 func TestSaveReport(t *testing.T) {
 	s := open(t, Inputs{Log: crashedTrace(t, tracetest.Smashed())})
@@ -157,16 +157,22 @@ func TestSaveReport(t *testing.T) {
 	defer c.Close()
 	dir := t.TempDir()
 	name := "applog" + time.Unix(1_700_000_000, 0).Local().Format("20060102150405")
-	for range 2 {
+	if err := os.WriteFile(filepath.Join(dir, name+"-2"), []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{name, name + "-3"} {
 		path, err := c.SaveReport(context.Background(), dir, ReportOptions{})
-		if err != nil || path != filepath.Join(dir, name) {
-			t.Fatalf("%s, %v; want %s", path, err, name)
+		if err != nil || path != filepath.Join(dir, want) {
+			t.Fatalf("%s, %v; want %s", path, err, want)
 		}
 		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(text), "Caused an exception in thread 7\nat 0000000000401210 /nowhere/app\n") ||
 			!strings.Contains(string(text), "\n[1] app 00001210\n") {
 			t.Errorf("%v\n%s", err, text)
 		}
+	}
+	if string(readFile(t, filepath.Join(dir, name+"-2"))) != "mine" {
+		t.Error("a report has replaced another file")
 	}
 	if path, err := c.SaveReport(context.Background(), filepath.Join(dir, "none"), ReportOptions{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s, %v", path, err)

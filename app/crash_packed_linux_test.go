@@ -161,7 +161,7 @@ func TestPackedCarrier(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	if _, err := Attach(t.Context(), program, []string{library}, "", Inputs{}, nil); err != nil {
+	if _, _, err := Attach(t.Context(), program, []string{library}, "", Inputs{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	log := filepath.Join(dir, "crash.lptrace")

@@ -3,20 +3,19 @@ package app
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"logparser/crash/report"
-	"logparser/export"
 	"logparser/message"
 	"logparser/rows"
 	"logparser/symbols/unwind"
+	"logparser/wholefile"
 )
 
 // ReportOptions say what a report of a crash has.
@@ -110,24 +109,32 @@ func reportStem(program string) string {
 	return name
 }
 
-// SaveReport writes the report in the format "exelog" to a file of [Crash.ReportName] in a folder, and returns
-// its path. The file is there, and empty, before any symbols are looked for.
+// SaveReport writes the report in the format "exelog" to a new file of [Crash.ReportName] in a folder, and returns
+// its path: where the name is taken, by another crash of the same second, it ends with -2, -3 and so on. Those may read
+// it who may read the dump. Whether the folder takes a file shows before any symbols are looked for.
 func (c *Crash) SaveReport(ctx context.Context, dir string, opt ReportOptions) (string, error) {
-	path := filepath.Join(dir, c.ReportName())
-	made, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err == nil {
-		made.Close()
-	} else if !errors.Is(err, fs.ErrExist) {
-		return "", err
+	stem := c.ReportName()
+	name := func(n int) string {
+		if n == 1 {
+			return stem
+		}
+		return stem + "-" + strconv.Itoa(n)
 	}
-	report, failed := c.Report(opt)
-	if failed == nil {
-		failed = export.WriteFile(ctx, path, func(w io.Writer) error { return writeReport(w, report, "exelog") })
-	}
-	if failed != nil && err == nil {
-		os.Remove(path)
-	}
-	return path, failed
+	made, err := wholefile.MakeNew(dir, readersOf(c.File), name, func(w io.Writer) error {
+		r, err := c.Report(opt)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		out := bufio.NewWriter(w)
+		if err := writeReport(out, r, "exelog"); err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+	return filepath.Join(dir, made), err
 }
 
 // The code that a report has around the instruction at which the process ended, in bytes.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 
+	"logparser/calls/values"
 	"logparser/crash/minidump"
 	"logparser/crash/texts"
 	"logparser/export"
@@ -12,6 +13,7 @@ import (
 	"logparser/parser/classic"
 	"logparser/parser/probes"
 	"logparser/parser/trace"
+	"logparser/recorder/probe"
 	"logparser/symbols"
 	"logparser/symbols/attached"
 	"logparser/symbols/breakpad"
@@ -109,8 +111,38 @@ func HoldsOther(path, format string) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
+	if own := ownFiles[format]; own != nil {
+		head, _, err := readHead(path)
+		return err != nil || len(head) > 0 && !own(path, head)
+	}
 	is, empty, err := export.Recognise(path)
-	return err != nil || !empty && is != format
+	return err != nil || !empty && (is == "" || is != format)
+}
+
+// Formats of files that are no tables of rows, for [HoldsOther].
+const (
+	PackFormat   = "lppack"
+	KeptFormat   = "lpsym"
+	PlanFormat   = "lpvalues"
+	ProbesFormat = "probes"
+	NamesFormat  = "lpnames"
+)
+
+// ownFiles tell by the path and the beginning of a file whether it is of such a format.
+var ownFiles = map[string]func(path string, head []byte) bool{
+	PackFormat:   func(path string, _ []byte) bool { logs, ok := packedLogs(path); return ok && logs > 0 },
+	KeptFormat:   func(path string, _ []byte) bool { logs, ok := packedLogs(path); return ok && logs == 0 },
+	PlanFormat:   func(_ string, head []byte) bool { return values.IsPlan(head) },
+	ProbesFormat: func(_ string, head []byte) bool { return probe.IsFile(head) },
+	NamesFormat:  func(_ string, head []byte) bool { return probes.IsNames(head) },
+}
+
+// WouldReplace returns the paths of a save of one file that have something else than a device, for [HoldsOther].
+func WouldReplace(path string) []string {
+	if _, err := os.Lstat(path); err != nil || path == "-" {
+		return nil
+	}
+	return []string{path}
 }
 
 func saveFormat(name string) (export.Format, bool) {

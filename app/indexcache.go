@@ -15,6 +15,7 @@ import (
 	"logparser/calls/indexcache"
 	"logparser/parser"
 	"logparser/parser/classic"
+	"logparser/wholefile"
 )
 
 // How indexes, and the runs and damage that opening finds, are kept, so that a
@@ -35,11 +36,11 @@ func (in *Inputs) indexCache() string {
 	if in.IndexCache != "" {
 		return in.IndexCache
 	}
-	dir, err := os.UserCacheDir()
+	dir, err := wholefile.CacheFolder()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "logparser", "indexes")
+	return filepath.Join(dir, "indexes")
 }
 
 // keepIndex makes the index be taken from the cache, or put there. Where the

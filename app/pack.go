@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,7 +88,7 @@ func (s *Session) Pack(ctx context.Context, path string, opt PackOptions, p Prog
 			return nil, err
 		}
 	}
-	return w.write(path)
+	return w.write(path, s.outputMode())
 }
 
 // Keep writes the symbols of the modules that rows lie in beside the log, or to path
@@ -97,8 +98,7 @@ func (s *Session) Keep(ctx context.Context, path string, p Progress) (*PackRepor
 		return nil, err
 	}
 	if path == "" {
-		in := s.Inputs()
-		path = keptBeside(in.Log)
+		path = s.KeptPath()
 	}
 	w := &packer{s: s, ctx: ctx, progress: p, report: &PackReport{Path: path}, unwind: make(map[imageKey]func(uint32) []attached.Part)}
 	defer w.close()
@@ -109,8 +109,11 @@ func (s *Session) Keep(ctx context.Context, path string, p Progress) (*PackRepor
 		return nil, &InputError{OtherInput, s.Inputs().Log, ErrNothingToKeep}
 	}
 	// The session may have the file open that is replaced.
-	return w.write(path)
+	return w.write(path, 0)
 }
+
+// KeptPath returns where the symbols of the log are kept if nothing else is said.
+func (s *Session) KeptPath() string { return keptBeside(s.Inputs().Log) }
 
 // withCrash returns the first of the logs that has the record of a crash, "" for none.
 func (s *Session) withCrash(ctx context.Context) (string, error) {
@@ -367,8 +370,8 @@ func (w *packer) addSources(mappings []SourceMapping) error {
 	return nil
 }
 
-func (w *packer) write(path string) (*PackReport, error) {
-	if err := export.WriteFile(w.ctx, path, func(out io.Writer) error { return attached.Write(out, w.parts) }); err != nil {
+func (w *packer) write(path string, mode fs.FileMode) (*PackReport, error) {
+	if err := export.WriteFile(w.ctx, path, mode, func(out io.Writer) error { return attached.Write(out, w.parts) }); err != nil {
 		return nil, err
 	}
 	w.report.Bytes = attached.Length(w.parts)
@@ -388,13 +391,4 @@ func (s *Session) symbolFinder(in Inputs) *store.Finder {
 		}
 	}
 	return f
-}
-
-// PackedBefore returns what would be replaced by a pack at a path: a file that is
-// another thing than a pack.
-func PackedBefore(path string) []string {
-	if _, err := os.Stat(path); err != nil || isPack(path) {
-		return nil
-	}
-	return []string{path}
 }

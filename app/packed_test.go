@@ -74,8 +74,8 @@ func TestPack(t *testing.T) {
 		t.Error("a pack is not known by its beginning")
 	}
 	other := filepath.Join(dir, "LogDetails.dat")
-	if list := PackedBefore(other); !slices.Equal(list, []string{other}) || PackedBefore(pack) != nil || PackedBefore(filepath.Join(dir, "none")) != nil {
-		t.Errorf("replaced is %v", list)
+	if !HoldsOther(other, PackFormat) || HoldsOther(pack, PackFormat) || !HoldsOther(pack, KeptFormat) || HoldsOther(filepath.Join(dir, "none"), PackFormat) {
+		t.Error("it is not told what a pack would replace")
 	}
 }
 

@@ -446,14 +446,22 @@ func planKernelProbes(specs []values.Spec, opt ProbeOptions) (*ProbePlan, error)
 	return newProbePlan(plan), nil
 }
 
+// NamesBeside returns where the names of probes are saved that are in a file.
+func NamesBeside(path string) string {
+	if stem := strings.TrimSuffix(path, filepath.Ext(path)); stem+namesExtension != path {
+		return stem + namesExtension
+	}
+	return path + namesExtension
+}
+
 // SaveProbes writes the lines to a file, and the names beside it, from where they are
 // read with what the probes print.
 func (p *ProbePlan) SaveProbes(ctx context.Context, path string) (names string, err error) {
-	names = strings.TrimSuffix(path, filepath.Ext(path)) + namesExtension
-	if err := export.WriteFile(ctx, names, func(w io.Writer) error { return p.Names().Write(w, "") }); err != nil {
+	names = NamesBeside(path)
+	if err := export.WriteFile(ctx, names, 0, func(w io.Writer) error { return p.Names().Write(w, "") }); err != nil {
 		return "", err
 	}
-	return names, export.WriteFile(ctx, path, func(w io.Writer) error { return p.Write(w, false) })
+	return names, export.WriteFile(ctx, path, 0, func(w io.Writer) error { return p.Write(w, false) })
 }
 
 // namesExtension is that of the files of probes' names.

@@ -58,7 +58,7 @@ func InitRecorder(ctx context.Context, dir string, replace bool) (written int, e
 		if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
 			return written, message.Errorf("making the folder: %w", err)
 		}
-		err := export.WriteFile(ctx, f.path, func(w io.Writer) error {
+		err := export.WriteFile(ctx, f.path, 0, func(w io.Writer) error {
 			_, err := w.Write(f.data)
 			return err
 		})
@@ -96,7 +96,7 @@ func SaveRecorderLibrary(ctx context.Context, path string, replace bool, buildin
 	case !replace:
 		return "", &InputError{OtherInput, path, ErrOtherFile}
 	}
-	return path, export.WriteFile(ctx, path, func(w io.Writer) error {
+	return path, export.WriteFile(ctx, path, 0, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -42,7 +43,25 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 	if err := s.checkTarget(path); err != nil {
 		return nil, err
 	}
+	opt.Mode = s.outputMode()
 	return export.Save(ctx, path, f, src, opt)
+}
+
+// outputMode returns the permissions of a new file with what the logs have: it is for nobody who may not read them.
+func (s *Session) outputMode() fs.FileMode {
+	in := s.Inputs()
+	return readersOf(in.Logs()...)
+}
+
+// readersOf returns the permissions of a new file that only those may read who may read the files it is made of.
+func readersOf(paths ...string) fs.FileMode {
+	mode := fs.FileMode(0o666)
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			mode &= info.Mode().Perm() | 0o600 | info.Mode().Perm()>>1&0o022
+		}
+	}
+	return mode
 }
 
 // RemoveUnfinished removes what saves that are under way have written, and the files

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"logparser/symbols/store"
+	"logparser/wholefile"
 )
 
 // symbolCache returns the folder for what symbol servers give, "" where the
@@ -14,11 +15,11 @@ func (in *Inputs) symbolCache() string {
 	if in.SymbolCache != "" {
 		return in.SymbolCache
 	}
-	dir, err := os.UserCacheDir()
+	dir, err := wholefile.CacheFolder()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "logparser", "symbols")
+	return filepath.Join(dir, "symbols")
 }
 
 // DefaultSymbolCache returns the folder for what symbol servers give where

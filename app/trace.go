@@ -58,7 +58,7 @@ func LoadTrace(ctx context.Context, text, path string, replace bool) error {
 			return &InputError{OtherInput, path, ErrOtherFile}
 		}
 	}
-	return export.WriteFile(ctx, path, func(w io.Writer) error {
+	return export.WriteFile(ctx, path, 0, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})

@@ -39,6 +39,30 @@ func isPack(path string) bool {
 	return err == nil && attached.Detect(head)
 }
 
+// packedLogs returns how many logs a container of ours has; not ok where the file is none.
+func packedLogs(path string) (logs int, ok bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, false
+	}
+	c, err := attached.OpenContainer(f, info.Size())
+	if err != nil {
+		return 0, false
+	}
+	files, err := c.Files()
+	for _, file := range files {
+		if file.Role == attached.RoleLog {
+			logs++
+		}
+	}
+	return logs, err == nil
+}
+
 // IsContainer reports whether a file that begins so is a packed log, or symbols that
 // were kept.
 func IsContainer(head []byte) bool { return attached.Detect(head) }

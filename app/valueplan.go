@@ -55,7 +55,7 @@ func (p *ValuePlan) Write(w io.Writer) error { return values.Write(w, &p.Plan) }
 
 // Save writes the plan to a file, whole or not at all.
 func (p *ValuePlan) Save(ctx context.Context, path string) error {
-	return export.WriteFile(ctx, path, p.Write)
+	return export.WriteFile(ctx, path, 0, p.Write)
 }
 
 // PlanValues makes the plan of which arguments and results a recorder takes in programs and

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"logparser/message"
+	"logparser/wholefile"
 )
 
 // sample is a small log with its modules file and symbols.
@@ -18,11 +19,11 @@ var sample embed.FS
 // cache folder, where the log can be opened like any other, and returns the
 // folder. Files that are there already and right are left alone.
 func ExtractSample() (string, error) {
-	cache, err := os.UserCacheDir()
+	cache, err := wholefile.CacheFolder()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "logparser", "sample")
+	dir := filepath.Join(cache, "sample")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -38,7 +39,10 @@ func ExtractSample() (string, error) {
 		if have, err := os.ReadFile(target); err == nil && string(have) == string(content) {
 			return nil
 		}
-		return os.WriteFile(target, content, 0o644)
+		return wholefile.Make(target, 0o644, func(f *wholefile.File) error {
+			_, err := f.Write(content)
+			return err
+		})
 	})
 	if err != nil {
 		return "", message.Errorf("the sample log: %w", err)

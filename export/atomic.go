@@ -3,7 +3,6 @@ package export
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -12,17 +11,16 @@ import (
 
 	"logparser/message"
 	"logparser/rows"
+	"logparser/wholefile"
 )
 
-// WriteFile calls write to make the content of a file. Afterwards the file either has its old content or the complete new one:
-// write fills a temporary file in the same folder, which then replaces the target. If the target exists, it is replaced only
-// after the new content was flushed to the disk. After an error or a cancelled context the target is unchanged and the
-// temporary file is removed. A process that is killed leaves it behind as .logparser-….tmp.
+// WriteFile calls write to make the content of a file. Afterwards the file either has its old content or the complete new one, as
+// package wholefile does it. After an error or a cancelled context the target is unchanged.
 //
-// If the path is a symbolic link, its target is replaced. An existing file keeps its permissions; if it is not writable, it is
-// not replaced. "-" is the standard output. It, devices and pipes are written directly.
-func WriteFile(ctx context.Context, path string, write func(w io.Writer) error) error {
-	err := writeFile(ctx, path, write)
+// A symbolic link is refused. An existing file keeps its permissions; if it is not writable, it is not replaced. "-" is the
+// standard output. It, devices and pipes are written directly. A new file has at most the permissions of mode, 0 for the usual.
+func WriteFile(ctx context.Context, path string, mode fs.FileMode, write func(w io.Writer) error) error {
+	err := writeFile(ctx, path, mode, write)
 	if err == nil {
 		return nil
 	}
@@ -35,6 +33,10 @@ func WriteFile(ctx context.Context, path string, write func(w io.Writer) error) 
 	return message.Errorf("saving %s: %w", path, plain(err))
 }
 
+// RemoveUnfinished removes the temporary files of all saves in progress, for a process that is about to end without waiting for
+// them.
+func RemoveUnfinished() { wholefile.RemoveUnfinished() }
+
 // plain removes the name of the temporary file from an error, because that name means nothing to the user.
 func plain(err error) error {
 	switch e := err.(type) {
@@ -46,7 +48,7 @@ func plain(err error) error {
 	return err
 }
 
-func writeFile(ctx context.Context, path string, write func(w io.Writer) error) error {
+func writeFile(ctx context.Context, path string, mode fs.FileMode, write func(w io.Writer) error) error {
 	switch path {
 	case "":
 		return message.New("the file has no name")
@@ -55,87 +57,43 @@ func writeFile(ctx context.Context, path string, write func(w io.Writer) error) 
 	case "/dev/stderr":
 		return writeDirect(ctx, os.Stderr, write)
 	}
-	info, err := os.Stat(path)
-	if isDevicePath(path) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	if isDevicePath(path) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		if err := writeDirect(ctx, f, write); err != nil {
-			f.Close()
-			return err
-		}
-		return f.Close()
+		return writeOpened(ctx, f, err, write)
 	}
-	target, info, err := existing(path)
+	target, err := wholefile.Find(path)
 	if err != nil {
 		return err
 	}
-	return replaceFile(ctx, target, info, write)
-}
-
-// existing follows the symbolic links of a path. It returns the target and its FileInfo, which is nil if the target does not
-// exist. It fails if the target exists but is not writable.
-func existing(path string) (target string, info fs.FileInfo, err error) {
-	if info, err = os.Stat(path); err != nil {
-		info = nil
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", nil, err
-		}
+	defer target.Close()
+	if target.Device {
+		f, err := target.OpenDevice(ctx)
+		return writeOpened(ctx, f, err, write)
 	}
-	if target, err = followLinks(path); err != nil {
-		return "", nil, err
-	}
-	if info != nil {
-		// Renaming needs only the permission of the folder. Opening checks that of the file itself, and fails for a folder.
-		f, err := os.OpenFile(target, os.O_WRONLY, 0)
-		if err != nil {
-			return "", nil, err
-		}
-		f.Close()
-	}
-	return target, info, nil
-}
-
-// replaceFile replaces the target. info describes the existing file, or is nil.
-func replaceFile(ctx context.Context, target string, info fs.FileInfo, write func(w io.Writer) error) error {
-	f, err := createTemporary(filepath.Dir(target))
+	f, err := target.Create(mode)
 	if err != nil {
 		return message.Errorf("cannot make a file in its folder: %w", plain(err))
 	}
-	defer removeTemporary(f)
-	if info != nil {
-		// Some file systems have no permissions. That is no reason not to save.
-		f.Chmod(info.Mode().Perm())
-	}
+	defer f.Remove()
 	if err := writeTo(ctx, f, write); err != nil {
-		return err
-	}
-	// An old file must not be lost before the new one is on the disk. Without an old file, waiting for the disk would protect
-	// nothing, and it takes longer than everything else.
-	if info != nil {
-		if err := f.Sync(); err != nil {
-			return err
-		}
-	}
-	if err := f.Close(); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := renameTemporary(f, target); err != nil {
+	return target.Commit(f)
+}
+
+// writeOpened writes to a device or pipe that was opened, and closes it.
+func writeOpened(ctx context.Context, f *os.File, err error, write func(w io.Writer) error) error {
+	if err != nil {
 		return err
 	}
-	if info == nil {
-		return nil
+	if err := writeDirect(ctx, f, write); err != nil {
+		f.Close()
+		return err
 	}
-	// The new name is on the disk only after the folder was flushed. Not every system can do that, and either file is complete.
-	if dir, err := os.Open(filepath.Dir(target)); err == nil {
-		dir.Sync()
-		dir.Close()
-	}
-	return nil
+	return f.Close()
 }
 
 // writeDirect calls write to fill an open file. For a terminal it makes control characters visible, because names in a log come
@@ -174,26 +132,6 @@ func (c *cancelWriter) Write(p []byte) (int, error) {
 		err = plain(err)
 	}
 	return n, err
-}
-
-// followLinks follows a chain of symbolic links to a path that is none. That path need not exist.
-func followLinks(path string) (string, error) {
-	for range 40 {
-		info, err := os.Lstat(path)
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			return path, nil
-		}
-		to, err := os.Readlink(path)
-		if err != nil {
-			return "", err
-		}
-		if !filepath.IsAbs(to) {
-			// filepath.Join would clean the path, which is wrong if a component before ".." is a link.
-			to = filepath.Dir(path) + string(filepath.Separator) + to
-		}
-		path = to
-	}
-	return "", message.Errorf("%s: too many symbolic links", path)
 }
 
 // isDevicePath reports whether a path names an open file of this process, or a device or pipe of Windows. Some versions of

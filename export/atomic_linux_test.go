@@ -26,7 +26,7 @@ func TestFullDisk(t *testing.T) {
 		if !f.Live {
 			continue
 		}
-		err := WriteFile(context.Background(), path, func(w io.Writer) error { return f.Write(context.Background(), w, src, Options{}) })
+		err := WriteFile(context.Background(), path, 0, func(w io.Writer) error { return f.Write(context.Background(), w, src, Options{}) })
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: %v", f.Name, err)
 		}

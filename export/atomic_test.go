@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"logparser/wholefile"
 )
 
 func content(text string) func(w io.Writer) error {
@@ -47,7 +49,7 @@ func expect(t *testing.T, path, want string, others ...string) {
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.csv")
 	for _, text := range []string{"first", "second and longer", "", strings.Repeat("third", 1<<16)} {
-		if err := WriteFile(context.Background(), path, content(text)); err != nil {
+		if err := WriteFile(context.Background(), path, 0, content(text)); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, path, text)
@@ -60,7 +62,7 @@ func TestWriteFileMode(t *testing.T) {
 	}
 	dir := t.TempDir()
 	fresh, plain := filepath.Join(dir, "fresh"), filepath.Join(dir, "plain")
-	if err := WriteFile(context.Background(), fresh, content("x")); err != nil {
+	if err := WriteFile(context.Background(), fresh, 0, content("x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(plain, nil, 0o666); err != nil {
@@ -80,7 +82,7 @@ func TestWriteFileMode(t *testing.T) {
 		if err := os.Chmod(fresh, m); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteFile(context.Background(), fresh, content("y")); err != nil {
+		if err := WriteFile(context.Background(), fresh, 0, content("y")); err != nil {
 			t.Fatal(err)
 		}
 		if mode(fresh) != m {
@@ -124,7 +126,7 @@ func TestWriteFileFails(t *testing.T) {
 					}
 				}
 				ctx, cancel := context.WithCancel(context.Background())
-				if err := WriteFile(ctx, path, test.write(cancel)); !errors.Is(err, test.want) {
+				if err := WriteFile(ctx, path, 0, test.write(cancel)); !errors.Is(err, test.want) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
 				cancel()
@@ -149,7 +151,7 @@ func TestWriteFilePanics(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		WriteFile(context.Background(), path, func(io.Writer) error { panic("writer") })
+		WriteFile(context.Background(), path, 0, func(io.Writer) error { panic("writer") })
 	}()
 	expect(t, path, "old")
 }
@@ -161,7 +163,7 @@ func TestWriteFileBadTarget(t *testing.T) {
 		dir: nil,
 		"":  nil,
 	} {
-		err := WriteFile(context.Background(), path, content("x"))
+		err := WriteFile(context.Background(), path, 0, content("x"))
 		if err == nil || want != nil && !errors.Is(err, want) {
 			t.Errorf("%q: error %v", path, err)
 			continue
@@ -184,19 +186,20 @@ func TestWriteFileReadOnly(t *testing.T) {
 		f.Close()
 		t.Skip("this user may write every file")
 	}
-	if err := WriteFile(context.Background(), path, content("x")); !errors.Is(err, fs.ErrPermission) {
+	if err := WriteFile(context.Background(), path, 0, content("x")); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("error %v", err)
 	}
 	expect(t, path, "old")
 }
 
+// TestWriteFileLinks has links to a file, to nothing and to itself for the name: none is written through, none is replaced.
 func TestWriteFileLinks(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "far"), 0o777); err != nil {
+	target := filepath.Join(dir, "target.csv")
+	if err := os.WriteFile(target, []byte("old"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	target := filepath.Join(dir, "far", "target.csv")
-	link := func(to, name string) string {
+	for name, to := range map[string]string{"one": "target.csv", "two": filepath.Join(dir, "one"), "nowhere": "none.csv", "loop": "loop"} {
 		path := filepath.Join(dir, name)
 		if err := os.Symlink(to, path); err != nil {
 			t.Skip(err)
@@ -204,20 +207,13 @@ func TestWriteFileLinks(t *testing.T) {
 		if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			t.Skip("no symbolic links here")
 		}
-		return path
-	}
-	one := link(filepath.Join("far", "target.csv"), "one")
-	two := link(one, "two")
-	for _, c := range []struct{ path, text string }{{two, "made"}, {one, "replaced"}, {two, "again"}} {
-		if err := WriteFile(context.Background(), c.path, content(c.text)); err != nil {
-			t.Fatal(err)
+		err := WriteFile(context.Background(), path, 0, content("new"))
+		if !errors.Is(err, wholefile.ErrLink) {
+			t.Errorf("%s: %v", name, err)
 		}
-		expect(t, target, c.text)
-		if info, err := os.Lstat(c.path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			t.Errorf("%s is no link any more", c.path)
+		if now, err := os.Readlink(path); err != nil || now != to {
+			t.Errorf("%s leads to %s, %v", name, now, err)
 		}
 	}
-	if err := WriteFile(context.Background(), link("loop", "loop"), content("x")); err == nil {
-		t.Error("a link to itself was written")
-	}
+	expect(t, target, "old", "one", "two", "nowhere", "loop")
 }

@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 			select {}
 		}
 	}
-	if err := WriteFile(context.Background(), os.Getenv(childPath), write); err != nil {
+	if err := WriteFile(context.Background(), os.Getenv(childPath), 0, write); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -155,14 +155,14 @@ func TestStandardOutput(t *testing.T) {
 }
 
 func TestDevices(t *testing.T) {
-	if err := WriteFile(context.Background(), os.DevNull, content("x")); err != nil {
+	if err := WriteFile(context.Background(), os.DevNull, 0, content("x")); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
 		t.Fatalf("%s is gone", os.DevNull)
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {
-		err := WriteFile(context.Background(), "/dev/full", content("x"))
+		err := WriteFile(context.Background(), "/dev/full", 0, content("x"))
 		if !errors.Is(err, syscall.ENOSPC) || err.Error() != "saving /dev/full: "+syscall.ENOSPC.Error() {
 			t.Errorf("error %v", err)
 		}
@@ -179,7 +179,7 @@ func TestPipe(t *testing.T) {
 		b, err := os.ReadFile(path)
 		got <- fmt.Sprint(string(b), err)
 	}()
-	if err := WriteFile(context.Background(), path, content("through")); err != nil {
+	if err := WriteFile(context.Background(), path, 0, content("through")); err != nil {
 		t.Error(err)
 	}
 	if s := <-got; s != "through<nil>" {

@@ -12,6 +12,7 @@ package export
 import (
 	"context"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -29,6 +30,8 @@ type Options struct {
 	ByThread bool
 	// Split says when [Save] begins another file. 0 stands for the format's own limit, and [NoLimit] for none.
 	Split Limits
+	// Mode limits the permissions of a file that is new; 0 stands for the usual ones.
+	Mode fs.FileMode
 	// KeepParts makes [Save] fail rather than replace parts of an earlier save, if the user was not asked.
 	KeepParts bool
 	// From is the first row that is written. NoHead leaves out what stands before the rows. Both serve to append to an existing

@@ -13,6 +13,7 @@ import (
 
 	"logparser/message"
 	"logparser/rows"
+	"logparser/wholefile"
 )
 
 // Limits say when another file is begun. 0 is no limit.
@@ -102,12 +103,12 @@ func Save(ctx context.Context, path string, f Format, src rows.Source, opt Optio
 	limits := opt.Split.or(f.Limits)
 	info, err := os.Stat(path)
 	if f.Whole || path == "" || path == "-" || isDevicePath(path) || err == nil && !info.Mode().IsRegular() {
-		return []string{path}, WriteFile(ctx, path, func(w io.Writer) error { return f.Write(ctx, w, src, opt) })
+		return []string{path}, WriteFile(ctx, path, opt.Mode, func(w io.Writer) error { return f.Write(ctx, w, src, opt) })
 	}
-	p := &parts{ctx: ctx, path: path, extension: f.Extension}
+	p := &parts{ctx: ctx, path: path, extension: f.Extension, mode: opt.Mode}
 	defer p.remove()
 	if limits == (Limits{}) {
-		err = WriteFile(ctx, path, func(w io.Writer) error { return f.Write(ctx, w, src, opt) })
+		err = WriteFile(ctx, path, opt.Mode, func(w io.Writer) error { return f.Write(ctx, w, src, opt) })
 		if err != nil || opt.KeepParts {
 			return []string{path}, err
 		}
@@ -131,9 +132,9 @@ func Save(ctx context.Context, path string, f Format, src rows.Source, opt Optio
 // ErrParts says that parts of an earlier save exist and [Options.KeepParts] forbids replacing them.
 var ErrParts = message.New("parts of an earlier save are there")
 
-// findOlder finds the target of the path, and the parts of an earlier save.
+// findOlder finds the file of the path, and the parts of an earlier save.
 func (p *parts) findOlder() (err error) {
-	if p.path, p.info, err = existing(p.path); err != nil {
+	if p.target, err = wholefile.Find(p.path); err != nil {
 		return err
 	}
 	for i := 1; ; i++ {
@@ -172,9 +173,6 @@ func Existing(path string, f Format) []string {
 	}
 	there(path)
 	p := parts{path: path, extension: f.Extension}
-	if target, _, err := existing(path); err == nil {
-		p.path = target
-	}
 	for i := 1; !f.Whole && there(p.name(i)); i++ {
 	}
 	return list
@@ -184,14 +182,15 @@ func Existing(path string, f Format) []string {
 type parts struct {
 	ctx             context.Context
 	path, extension string
-	// info describes the existing single file, or is nil. older are the parts of an earlier save.
-	info  fs.FileInfo
-	older []string
+	mode            fs.FileMode
+	// target is the single file, older are the parts of an earlier save.
+	target *wholefile.Target
+	older  []string
 	// file is the file that is being written. temporary are all files of this save.
-	file      *os.File
+	file      *wholefile.File
 	buffer    *bufio.Writer
-	temporary []*os.File
-	// aside are old files that were renamed. commit removes them at its end.
+	temporary []*wholefile.File
+	// aside are the names of old files that were renamed. commit removes them at its end.
 	aside   []string
 	targets []string
 }
@@ -224,15 +223,12 @@ func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) err
 
 // create begins the next temporary file.
 func (p *parts) create() (io.Writer, error) {
-	f, err := createTemporary(filepath.Dir(p.path))
+	f, err := p.target.Create(p.mode)
 	if err != nil {
 		return nil, message.Errorf("cannot make a file in its folder: %w", plain(err))
 	}
 	p.file = f
 	p.temporary = append(p.temporary, f)
-	if p.info != nil {
-		f.Chmod(p.info.Mode().Perm())
-	}
 	p.buffer = bufio.NewWriterSize(&cancelWriter{p.ctx, f}, 64<<10)
 	return p.buffer, nil
 }
@@ -242,7 +238,7 @@ func (p *parts) finish() error {
 	if err := p.buffer.Flush(); err != nil {
 		return err
 	}
-	if p.info != nil {
+	if p.target.Old != nil {
 		if err := p.file.Sync(); err != nil {
 			return err
 		}
@@ -264,14 +260,17 @@ func (p *parts) name(i int) string {
 }
 
 // commit renames the temporary files to their targets. If it fails, it undoes all renames.
-func (p *parts) commit() (err error) {
+func (p *parts) commit() error {
 	if len(p.temporary) == 1 {
 		p.targets = []string{p.path}
-		return renameTemporary(p.temporary[0], p.path)
+		return p.target.Take(p.temporary[0])
 	}
-	// Until commit ends, the files under their final names and the old ones belong to this save, so RemoveUnfinished must wait.
-	unfinished.Lock()
-	defer unfinished.Unlock()
+	// Until commit ends, the files under their final names and the old ones belong to this save.
+	return wholefile.Together(p.commitAll)
+}
+
+func (p *parts) commitAll() (err error) {
+	folder := p.target.Folder
 	var undo []func()
 	defer func() {
 		if err != nil {
@@ -281,46 +280,47 @@ func (p *parts) commit() (err error) {
 		}
 	}()
 	aside := func(path string) error {
+		name := filepath.Base(path)
 		info, err := os.Lstat(path)
 		if err != nil {
 			return ignoreMissing(err)
 		}
 		if !info.Mode().IsRegular() {
-			return message.Errorf("%s is in the way, and no regular file", filepath.Base(path))
+			return message.Errorf("%s is in the way, and no regular file", name)
 		}
-		if _, _, err := existing(path); err != nil {
+		if _, err := folder.Writable(name); err != nil {
 			return err
 		}
-		f, err := newTemporary(filepath.Dir(path))
+		f, err := folder.Unnamed(0)
 		if err != nil {
 			return err
 		}
 		f.Close()
-		if err := os.Rename(path, f.Name()); err != nil {
-			os.Remove(f.Name())
+		if err := folder.Rename(name, f.Base); err != nil {
+			folder.Remove(f.Base)
 			return err
 		}
-		p.aside = append(p.aside, f.Name())
-		undo = append(undo, func() { os.Rename(f.Name(), path) })
+		p.aside = append(p.aside, f.Base)
+		undo = append(undo, func() { folder.Rename(f.Base, name) })
 		return nil
 	}
 	for i, f := range p.temporary {
-		from := f.Name()
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
-		target := p.name(i + 1)
-		if _, err := os.Lstat(target); err == nil && i >= len(p.older) {
-			return message.Errorf("%s is in the way", filepath.Base(target))
+		path := p.name(i + 1)
+		name := filepath.Base(path)
+		if _, err := os.Lstat(path); err == nil && i >= len(p.older) {
+			return message.Errorf("%s is in the way", name)
 		}
-		if err := aside(target); err != nil {
+		if err := aside(path); err != nil {
 			return err
 		}
-		if err := os.Rename(from, target); err != nil {
+		if err := folder.Rename(f.Base, name); err != nil {
 			return err
 		}
-		undo = append(undo, func() { os.Rename(target, from) })
-		p.targets = append(p.targets, target)
+		undo = append(undo, func() { folder.Rename(name, f.Base) })
+		p.targets = append(p.targets, path)
 	}
 	for _, path := range p.older[min(len(p.temporary), len(p.older)):] {
 		if err := aside(path); err != nil {
@@ -330,8 +330,8 @@ func (p *parts) commit() (err error) {
 	if err := aside(p.path); err != nil {
 		return err
 	}
-	for _, path := range p.aside {
-		os.Remove(path)
+	for _, name := range p.aside {
+		folder.Remove(name)
 	}
 	return nil
 }
@@ -346,6 +346,9 @@ func ignoreMissing(err error) error {
 // remove removes the temporary files that are left. It must always be called; files that were renamed are not removed.
 func (p *parts) remove() {
 	for _, f := range p.temporary {
-		removeTemporary(f)
+		f.Remove()
+	}
+	if p.target != nil {
+		p.target.Close()
 	}
 }

@@ -2,6 +2,7 @@ package values
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -11,11 +12,17 @@ import (
 	"logparser/symbols/types"
 )
 
+// planBegin begins each plan.
+const planBegin = "lpvalues "
+
+// IsPlan reports whether a file that begins so has a plan.
+func IsPlan(head []byte) bool { return bytes.HasPrefix(head, []byte(planBegin)) }
+
 // Write writes a plan. It writes each type once, before the values, in the order in which the values refer to them, so that
 // equal plans give equal texts.
 func Write(w io.Writer, p *Plan) error {
 	out := &planWriter{w: bufio.NewWriterSize(w, 64<<10), ids: map[*types.Type]int{}}
-	fmt.Fprintf(out.w, "lpvalues 1\nmachine %s\nabi %s\n", p.Machine, p.ABI)
+	fmt.Fprintf(out.w, planBegin+"1\nmachine %s\nabi %s\n", p.Machine, p.ABI)
 	for _, m := range p.Modules {
 		for _, f := range m.Functions {
 			for _, v := range f.Enter {

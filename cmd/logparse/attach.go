@@ -32,7 +32,9 @@ which --from says. What was attached before is replaced.
 In a PE file they lie behind the program, and may be signed with it: attach before
 signing. In an ELF file they are a section of its own, .lpsym, which strip keeps.
 Signed files, and those behind which something else lies, are not changed.
-detach gives the file back as it was, byte for byte.`,
+detach gives the file back as it was, byte for byte. The file keeps its owner, its
+permissions and its attributes; what it cannot keep is said, and without its owner it
+is no set-user-ID program any more. A symbolic link is not followed.`,
 		Example: `  logparse attach app.exe
   logparse attach app.exe engine.dll codec.dll --from pdb
   logparse appendmap xxx.exe xxx.MAP yyy.MAP`,
@@ -48,11 +50,12 @@ detach gives the file back as it was, byte for byte.`,
 				return misused("--from is one of %s, not %q", strings.Join(app.AttachSources(), ", "), from)
 			}
 			p := newProgress(cmd.ErrOrStderr())
-			list, err := app.Attach(cmd.Context(), args[0], args[1:], from, in, p.report)
+			list, lost, err := app.Attach(cmd.Context(), args[0], args[1:], from, in, p.report)
 			p.clear()
 			if err != nil {
 				return err
 			}
+			sayLost(cmd, args[0], lost)
 			for _, m := range list {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %d functions, %d bytes (%.1f %% of its code), %d of them unwind rules\n",
 					rows.Visible(m.Name), rows.Visible(m.Source+" of "+filepath.Base(m.File)), m.Functions, m.Bytes, 100*float64(m.Bytes)/float64(max(m.Code, 1)), m.Unwind)
@@ -72,6 +75,13 @@ detach gives the file back as it was, byte for byte.`,
 	return cmd
 }
 
+// sayLost says what a file that was replaced had and has no more.
+func sayLost(cmd *cobra.Command, path string, lost []string) {
+	if len(lost) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: %s has not kept: %s\n", rows.Visible(path), rows.Visible(strings.Join(lost, ", ")))
+	}
+}
+
 func newDetach() *cobra.Command {
 	return &cobra.Command{
 		Use:     "detach EXE",
@@ -87,6 +97,10 @@ the signature first), or rewritten by strip (objcopy --remove-section .lpsym).`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return app.Detach(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lost, err := app.Detach(cmd.Context(), args[0])
+			sayLost(cmd, args[0], lost)
+			return err
+		},
 	}
 }

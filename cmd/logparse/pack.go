@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -37,7 +38,7 @@ with --crash.`,
 			if opt.Mappings, err = sourceMappings(mappings); err != nil {
 				return err
 			}
-			if _, err := there.mayReplace(cmd, app.PackedBefore(target), "lppack", false); err != nil {
+			if _, err := there.mayReplace(cmd, app.WouldReplace(target), app.PackFormat, false); err != nil {
 				return err
 			}
 			s, err := in.open(cmd, args)
@@ -79,6 +80,7 @@ func sourceMappings(texts []string) ([]app.SourceMapping, error) {
 
 func newKeep() *cobra.Command {
 	var in inputFlags
+	var there replaceFlags
 	var target string
 	cmd := &cobra.Command{
 		Use:   "keep LOG",
@@ -94,6 +96,9 @@ and its symbols are no longer those of the log, the names come from there.`,
 				return err
 			}
 			defer s.Close()
+			if _, err := there.mayReplace(cmd, app.WouldReplace(cmp.Or(target, s.KeptPath())), app.KeptFormat, false); err != nil {
+				return err
+			}
 			p := newProgress(cmd.ErrOrStderr())
 			r, err := s.Keep(cmd.Context(), target, p.report)
 			p.clear()
@@ -105,6 +110,7 @@ and its symbols are no longer those of the log, the names come from there.`,
 		},
 	}
 	cmd.Flags().StringVarP(&target, "output", "o", "", "the `file` to write (default: beside the log)")
+	there.add(cmd)
 	in.add(cmd)
 	return cmd
 }

@@ -18,6 +18,7 @@ type probesFlags struct {
 	tool, args, output string
 	prototypes         string
 	returns, atReturns bool
+	there              replaceFlags
 }
 
 func newProbes() *cobra.Command {
@@ -64,6 +65,7 @@ another beside it (.lpnames); without it both go to the standard output.`,
 	flags.BoolVar(&f.returns, "return", false, "probe the ends of calls, too, with their results")
 	flags.BoolVar(&f.atReturns, "at-returns", false, "as --return, by probes at the return instructions, which exceptions may pass")
 	flags.StringVarP(&f.output, "output", "o", "", "write the lines to `file`, and the names to a file beside it")
+	f.there.add(cmd)
 	addSymbolFlags(cmd, &f.in)
 	completeWith(cmd, "for", app.ProbeToolNames())
 	completeWith(cmd, "args", probeArguments)
@@ -109,6 +111,14 @@ func (f *probesFlags) run(cmd *cobra.Command, path string, patterns []string) er
 	opt.NoArguments, opt.RawArguments, opt.Tool = f.args == "none", arguments, app.FindProbeTool(f.tool)
 	if f.prototypes != "" {
 		if opt.Prototypes, err = app.ReadPrototypes(f.prototypes); err != nil {
+			return err
+		}
+	}
+	if f.output != "" && f.output != "-" {
+		if _, err := f.there.mayReplace(cmd, app.WouldReplace(f.output), app.ProbesFormat, false); err != nil {
+			return err
+		}
+		if _, err := f.there.mayReplace(cmd, app.WouldReplace(app.NamesBeside(f.output)), app.NamesFormat, false); err != nil {
 			return err
 		}
 	}

@@ -177,7 +177,7 @@ func waitProbed(ctx context.Context, p *app.Probing) error {
 // forAdministrator writes the lines by which somebody with the rights records, and says where they are.
 func (f *recordFlags) forAdministrator(cmd *cobra.Command, p *app.Probing, command []string, err error) error {
 	script := strings.TrimSuffix(filepath.Base(p.Probes.Path), filepath.Ext(p.Probes.Path)) + ".probes.sh"
-	if app.HoldsOther(script, "") {
+	if app.HoldsOther(script, app.ProbesFormat) || app.HoldsOther(app.NamesBeside(script), app.NamesFormat) {
 		return hinted{err, "run it as root"}
 	}
 	plan, failed := p.ForAdministrator(cmd.Context(), app.Inputs{})

@@ -12,6 +12,7 @@ import (
 
 func newValues() *cobra.Command {
 	var in app.Inputs
+	var there replaceFlags
 	var output string
 	var prototypes bool
 	cmd := &cobra.Command{
@@ -52,6 +53,9 @@ Without any SPEC all functions are in the plan.`,
 			if err != nil {
 				return usageError{err}
 			}
+			if _, err := there.mayReplace(cmd, app.WouldReplace(output), app.PlanFormat, false); err != nil {
+				return err
+			}
 			plan, err := app.PlanValues(cmd.Context(), in, images, specs)
 			if err != nil {
 				return err
@@ -75,6 +79,7 @@ Without any SPEC all functions are in the plan.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&output, "output", "o", "", "write the plan to `file`; without it, to the standard output")
+	there.add(cmd)
 	flags.BoolVar(&prototypes, "prototypes", false, "print the declarations of the C library's functions by which record --libcalls takes values")
 	addSymbolFlags(cmd, &in)
 	return cmd

@@ -48,6 +48,9 @@ type Argument struct {
 // firstLine begins what Write writes.
 const firstLine = "lp 1 logparse probes"
 
+// IsNames reports whether a file that begins so has names, as [Names.Write] writes them without a prefix.
+func IsNames(head []byte) bool { return strings.HasPrefix(string(head), firstLine) }
+
 // Bounds of what is read.
 const (
 	maxImages    = 1000

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"logparser/message"
 	"logparser/parser/trace/wire"
+	"logparser/wholefile"
 )
 
 // An instant is a moment by several clocks, 0 where one is not known.
@@ -59,7 +61,12 @@ const maxProcessChunk = 16 << 20
 // record. The process must have ended. Nothing that is there is changed, but that zeros behind the last chunk are cut off. If
 // the log's last process chunk has room, none is needed on the disk.
 func AppendExit(path string, e Ending) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	folder, err := wholefile.OpenFolder(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	f, err := folder.Open(filepath.Base(path), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"logparser/message"
+	"logparser/wholefile"
 )
 
 // Options are how a program is to be recorded. The zero value records all calls of
@@ -215,7 +216,7 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	if len(opt.ValuePlan) > 0 {
-		if err := os.WriteFile(filepath.Join(p.Dir, planName), opt.ValuePlan, 0o600); err != nil {
+		if err := p.put(planName, 0o600, opt.ValuePlan); err != nil {
 			p.Discard()
 			return nil, err
 		}
@@ -291,7 +292,9 @@ func (p *Plan) makeDir(dir string) (err error) {
 		}
 	}
 	if p.Dir, err = filepath.Abs(dir); err == nil {
-		err = p.mark()
+		if err = p.mark(); errors.Is(err, wholefile.ErrForeign) {
+			err = message.Errorf("%s: %w", dir, wholefile.ErrForeign)
+		}
 	}
 	if err != nil {
 		p.Discard()
@@ -304,9 +307,24 @@ func (p *Plan) Discard() {
 	if logs, err := logsIn(p.Dir); err != nil || len(logs) > 0 {
 		return
 	}
-	os.Remove(filepath.Join(p.Dir, marker))
-	os.Remove(filepath.Join(p.Dir, planName))
+	folder, err := wholefile.OpenMine(p.Dir)
+	if err != nil {
+		return
+	}
+	folder.Remove(marker)
+	folder.Remove(planName)
+	folder.Close()
 	if p.made {
 		os.Remove(p.Dir)
 	}
+}
+
+// put makes a file in the folder of the logs, where there is none of that name.
+func (p *Plan) put(name string, mode fs.FileMode, content []byte) error {
+	folder, err := wholefile.OpenMine(p.Dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.New(name, mode, content)
 }

@@ -17,6 +17,7 @@ import (
 
 	"logparser/message"
 	"logparser/recorder"
+	"logparser/wholefile"
 )
 
 // Errors of [FindLibrary].
@@ -25,8 +26,6 @@ var (
 	ErrNoCompiler = message.New("the recorder's library is not installed, and there is no C compiler to build it with")
 	// ErrBuild: the compiler failed.
 	ErrBuild = message.New("the recorder's library could not be built")
-	// ErrUnsafe: other users may write into the folder in which libraries are kept.
-	ErrUnsafe = message.New("others may write to this folder, so no program is loaded from it")
 )
 
 // A Target is what a recorder's library is for.
@@ -78,11 +77,11 @@ func FindLibrary(t Target, building func(compiler string)) (string, error) {
 			return file, nil
 		}
 	}
-	cache, err := os.UserCacheDir()
+	cache, err := wholefile.CacheFolder()
 	if err != nil {
 		return "", message.Errorf("there is no folder to keep the recorder's library in: %w", err)
 	}
-	return t.build(filepath.Join(cache, "logparser", "recorder"), building)
+	return t.build(filepath.Join(cache, "recorder"), building)
 }
 
 // libraryFolders returns where the library may be installed.
@@ -203,10 +202,7 @@ func (t Target) build(dir string, building func(compiler string)) (string, error
 	if len(compilers) == 0 {
 		return "", ErrNoCompiler
 	}
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = ownFolder(dir)
-	}
+	dir, err := wholefile.OwnFolder(dir)
 	if err != nil {
 		return "", message.Errorf("%w: %w", ErrNoLibrary, err)
 	}

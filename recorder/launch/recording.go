@@ -25,7 +25,7 @@ const (
 // mark writes the marker. The lines behind its first one are for people.
 func (p *Plan) mark() error {
 	text := fmt.Sprintf("%s\nprogram: %q\nway in: %s\nstarted: %s\n", markerHead, p.Program.Path, p.Way.Reason, time.Now().Format(time.RFC3339))
-	return os.WriteFile(filepath.Join(p.Dir, marker), []byte(text), 0o666)
+	return p.put(marker, 0, []byte(text))
 }
 
 // IsRecording reports whether a folder holds what was recorded of one program and of those

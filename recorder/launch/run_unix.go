@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -153,16 +152,4 @@ func privileged(path string) bool {
 		}
 	}
 	return os.Getuid() != 0 && hasCapabilities(path)
-}
-
-// ownFolder says why what lies in a folder cannot be trusted, nil where it can.
-func ownFolder(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0) {
-		return &fs.PathError{Op: "stat", Path: filepath.Clean(dir), Err: ErrUnsafe}
-	}
-	return nil
 }

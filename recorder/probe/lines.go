@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	"bytes"
 	_ "embed"
 	"fmt"
 	"io"
@@ -74,9 +75,26 @@ func (p *Plan) Write(w io.Writer, names bool) error {
 		if err := p.Names().Write(out, tool.comment); err != nil {
 			return err
 		}
+	} else {
+		fmt.Fprintln(out, tool.comment+madeBy)
 	}
 	tool.write(p, out)
 	return out.Flush()
+}
+
+// madeBy is in the first lines of a file of probes, without what a comment begins with.
+const madeBy = "made by logparse probes"
+
+// IsFile reports whether a file that begins so has probes of this package, which may be replaced by others.
+func IsFile(head []byte) bool {
+	for range 2 {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		if bytes.HasSuffix(line, []byte(madeBy)) {
+			return true
+		}
+		head = rest
+	}
+	return false
 }
 
 // takesPath reports whether a path means a file, and only that, in the lines of the tool.

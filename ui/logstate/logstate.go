@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"logparser/rows"
-	"logparser/ui/wholefile"
+	"logparser/wholefile"
 )
 
 // The limits of what is kept.

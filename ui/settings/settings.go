@@ -24,7 +24,7 @@ import (
 	"sync"
 	"time"
 
-	"logparser/ui/wholefile"
+	"logparser/wholefile"
 )
 
 const (

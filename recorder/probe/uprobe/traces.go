@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"logparser/parser/trace/tracefile"
 	"logparser/parser/trace/wire"
 	"logparser/recorder/probe"
+	"logparser/wholefile"
 )
 
 // ErrRights says that the kernel does not let this process set probes.
@@ -166,14 +166,18 @@ func (t *Traces) Add(h *Hit) error {
 
 // begin begins the trace of a process.
 func (t *Traces) begin(h *Hit) (*processTrace, error) {
+	folder, err := wholefile.OpenMine(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
 	var f *os.File
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.%d", t.Name, h.PID)
 		if n > 1 {
 			name += "." + strconv.Itoa(n)
 		}
-		var err error
-		f, err = os.OpenFile(filepath.Join(t.Dir, name+".lptrace"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err = folder.Open(name+".lptrace", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) && n < 10_000 {
 			continue
 		}
