@@ -543,6 +543,8 @@ type TreeNode struct {
 	// Other says that the node stands for functions that had no room in the
 	// tree; its Function is empty.
 	Other bool
+	// Partial says that there are more calls of it perhaps: Calls and times are at least.
+	Partial bool
 	// Calls counts the calls, Timed those that have a leave, Running those that have
 	// none because the log ends before it. Total is the time in both, in those that
 	// are running up to the last record of their run, Self what was not spent in calls that they made. In a bottom-up tree
@@ -615,7 +617,13 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 		return &Tree{}, nil
 	}
 	root := s.treeNodes(tree, g)
-	return &Tree{Roots: root.Children, Calls: root.Calls, Total: root.Total, Cut: tree.Folded}, nil
+	made := &Tree{Roots: root.Children, Calls: root.Calls, Total: root.Total, Cut: tree.Folded}
+	if opt.BottomUp && made.Cut > 0 {
+		if err := s.completeCallers(ctx, sel, &opt, made, p); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
 }
 
 // nodesPiece is how many nodes of a tree are made at a time.

@@ -70,7 +70,7 @@ func WriteStatistics(w io.Writer, format string, list []FunctionStat, opt SaveOp
 // writeTable writes a table in a format: csv or jsonl.
 func writeTable(w io.Writer, format string, opt SaveOptions, columns []string, n int, row func(i int) []string) error {
 	if format == "jsonl" {
-		return export.WriteObjects(w, columns, []string{"function", "module", "source", "thread_name", "process"}, n, row)
+		return export.WriteObjects(w, columns, []string{"function", "module", "source", "thread_name", "process", "bound"}, n, row)
 	}
 	return export.WriteTable(w, opt, columns, n, row)
 }
@@ -79,7 +79,7 @@ func writeTable(w io.Writer, format string, opt SaveOptions, columns []string, n
 // children. Of the header of the options only Corrected counts.
 // docs/formats.md has the columns.
 func WriteTree(w io.Writer, format string, tree *Tree, opt SaveOptions) error {
-	columns := durationColumns([]string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us", "thread_name"}, &opt)
+	columns := durationColumns([]string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us", "thread_name", "bound"}, &opt)
 	type place struct {
 		*TreeNode
 		depth int
@@ -101,7 +101,7 @@ func WriteTree(w io.Writer, format string, tree *Tree, opt SaveOptions) error {
 			thread = decimal(n.Thread)
 		}
 		cells = append(cells[:0], strconv.Itoa(n.depth), n.Label(), n.Module, n.Source, lineText(n.Line), thread, integer(n.Calls), integer(n.Timed), integer(n.Running),
-			string(rows.AppendMicroseconds(nil, n.Total)), string(rows.AppendMicroseconds(nil, n.Self)), n.ThreadName)
+			string(rows.AppendMicroseconds(nil, n.Total)), string(rows.AppendMicroseconds(nil, n.Self)), n.ThreadName, n.Bound.Words())
 		if several {
 			cells = append(cells, n.Process.Text())
 		}

@@ -34,6 +34,9 @@ func (t *Tree) Around(function, module string) (callers, callees *TreeNode) {
 	for _, n := range []*TreeNode{callers, callees} {
 		if n != nil {
 			sortNodes(n)
+			if t.Cut > 0 {
+				n.markPartial() // some of its calls may be among the others
+			}
 		}
 	}
 	return callers, callees

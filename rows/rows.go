@@ -144,9 +144,9 @@ func (r *Row) SavedNote() string {
 	case r.Bound == AtLeast && r.Note == "open":
 		return "open; at least"
 	case r.Note == "":
-		return r.Bound.words()
+		return r.Bound.Words()
 	}
-	return r.Note + "; " + r.Bound.words()
+	return r.Note + "; " + r.Bound.Words()
 }
 
 // With returns the bound of the sum of two times.
@@ -157,8 +157,8 @@ func (b Bound) With(other Bound) Bound {
 	return max(b, other)
 }
 
-// words is what saved files say of a bound.
-func (b Bound) words() string { return [...]string{"", "at least", "at most", "about"}[b] }
+// Words is what saved files say of a bound.
+func (b Bound) Words() string { return [...]string{"", "at least", "at most", "about"}[b] }
 
 // A Source hands out rows by number. Its methods are safe for concurrent use.
 type Source interface {

@@ -13,7 +13,7 @@ import (
 // and to read it next to nothing. The note is treeMagic, how many rows the log has, the hash of the groups and then varints, see encode.
 
 // treeMagic changes with the meaning of what follows it, and with which nodes a tree has.
-const treeMagic = "LPTREE\x00\x05"
+const treeMagic = "LPTREE\x00\x06"
 
 // keptEvents is how many events a log has for each byte of its kept tree at least, so that an index with it stays within a tenth of a
 // trace. A variable for tests.

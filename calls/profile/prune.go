@@ -44,8 +44,9 @@ const (
 
 // prune leaves a tree as many nodes as limit, and those of threads. What it
 // leaves out is folded into a node that is Other below the parent, which gets no more children
-// then. It returns which nodes they are now, until it is called again.
-func (p *pruner) prune(t *treeBuilder, limit int) (moved []int32) {
+// then. It returns which nodes they are now, until it is called again. In a tree of callers, nested, the numbers of a node are among
+// those of its parent.
+func (p *pruner) prune(t *treeBuilder, limit int, nested bool) (moved []int32) {
 	n := len(t.nodes)
 	p.sums, p.ways, p.fates, p.moved = room(p.sums, n), room(p.ways, n), room(p.fates, n), room(p.moved, n)
 	// These read all nodes, and do not need each other.
@@ -87,7 +88,9 @@ func (p *pruner) prune(t *treeBuilder, limit int) (moved []int32) {
 		}
 		moved[i] = at
 		m := &nodes[at]
-		m.add(&n)
+		if top || !nested {
+			m.add(&n)
+		}
 		if top {
 			m.Total += sums[i].outermost
 		}

@@ -119,7 +119,7 @@ func (f *forest) endRound() (moved [][]int32) {
 	}
 	if again || nodes > f.limit || early && sum.leastPaths() > int64(f.limit) {
 		f.prunedAt = f.done
-		to = f.pruner.prune(sum, f.keep)
+		to = f.pruner.prune(sum, f.keep, false)
 	}
 	f.common, f.others = len(sum.nodes), sum.others
 	var wg sync.WaitGroup

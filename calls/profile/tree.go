@@ -152,7 +152,7 @@ func finishTree(sum *treeBuilder, p *pruner, outermost map[uint32]int64, o *Tree
 		sum = sum.bottomUp(spareNodes * limit)
 	}
 	if len(sum.nodes)-sum.others > limit {
-		p.prune(sum, limit)
+		p.prune(sum, limit, o.BottomUp)
 	}
 	tree := sum.tree(o.BottomUp)
 	tree.setTotals(outermost)

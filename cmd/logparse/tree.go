@@ -182,11 +182,18 @@ func (l *treeLine) append(line []byte, tree *app.Tree, digits int) []byte {
 	var memory [64]byte
 	cell := rows.AppendDuration(rows.AppendBound(memory[:0], n.Bound, n.Total), n.Total, digits)
 	line = append(appendRight(line, cell, 12), ' ')
-	cell = strconv.AppendFloat(memory[:0], share, 'f', 2, 64)
+	partial := memory[:0]
+	if n.Partial {
+		partial = rows.AppendBound(partial, rows.AtLeast, n.Calls)
+	}
+	cell = strconv.AppendFloat(partial, share, 'f', 2, 64)
 	line = append(appendRight(line, cell, 6), ' ')
 	cell = rows.AppendDuration(rows.AppendBound(memory[:0], n.SelfBound, n.Self), n.Self, digits)
 	line = append(appendRight(line, cell, 12), ' ')
-	cell = strconv.AppendInt(memory[:0], n.Calls, 10)
+	if partial = memory[:0]; n.Partial {
+		partial = rows.AppendBound(partial, rows.AtLeast, n.Calls)
+	}
+	cell = strconv.AppendInt(partial, n.Calls, 10)
 	line = append(appendRight(line, cell, 12), "  "...)
 	for range l.level {
 		line = append(line, "  "...)

@@ -383,6 +383,14 @@ func titles() map[string]string {
 	}
 }
 
+// appendPartial appends the sign of numbers that are of some of a node's calls alone.
+func appendPartial(text []byte, n *app.TreeNode) []byte {
+	if n.Partial {
+		text = rows.AppendBound(text, rows.AtLeast, n.Calls)
+	}
+	return text
+}
+
 func (v *View) columns() []grid.Column {
 	cell := func(show func(n *app.TreeNode, c *grid.Cell)) func(*rows.Row, *grid.Cell) {
 		return func(r *rows.Row, c *grid.Cell) {
@@ -409,7 +417,7 @@ func (v *View) columns() []grid.Column {
 			}
 			s := min(float64(of(n))/float64(v.tree.Total), 1)
 			c.Bar = float32(s)
-			c.Text = append(strconv.AppendFloat(c.Text, 100*s, 'f', 1, 64), " %"...)
+			c.Text = append(strconv.AppendFloat(appendPartial(c.Text, n), 100*s, 'f', 1, 64), " %"...)
 		})}
 	}
 	total := func(n *app.TreeNode) int64 { return n.Total }
@@ -424,7 +432,9 @@ func (v *View) columns() []grid.Column {
 				c.Text, c.Name = append(c.Text, v.name(row.node)...), true
 			}
 		}},
-		{ID: "calls", Width: 84, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) { c.Text = append(c.Text, control.Thousands(n.Calls)...) })},
+		{ID: "calls", Width: 84, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) {
+			c.Text = append(appendPartial(c.Text, n), control.Thousands(n.Calls)...)
+		})},
 		times("total", total), shares("share", total), times("self", self), shares("selfshare", self),
 		{ID: "module", Width: 140, Cell: cell(func(n *app.TreeNode, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, n.Module...) })},
 	}
