@@ -45,6 +45,11 @@ window: check-go ## builds build/logparser, the desktop program
 	@[ -e build/logparser ] || echo "The first build of the window takes some minutes."
 	CC="$$(. scripts/toolchains.sh; cgo_compiler)" CGO_ENABLED=1 go build $(WINDOW) -o build/logparser .
 
+.PHONY: logtest
+logtest: ## builds LogTest, the program of the article of 2013, for Linux and Windows, and says how to run it
+	@scripts/setup.sh logtest
+	@scripts/logtest.sh
+
 .PHONY: install
 install: command window ## installs both programs, menu entry, file types and completions for the user (PREFIX=/usr/local: for all)
 	@[ -n "$(DESTDIR)" ] || scripts/setup.sh desktop

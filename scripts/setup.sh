@@ -3,7 +3,7 @@
 #
 #	scripts/setup.sh GROUP...
 #
-# Groups: command window desktop test windows bench. Nothing is installed that is there already, however it
+# Groups: command window desktop test windows logtest bench. Nothing is installed that is there already, however it
 # came there: each need is a probe, and a package only where the probe fails.
 # What is installed is said first. Without root, sudo is used; without either,
 # the command to type is printed.
@@ -126,6 +126,12 @@ group_windows() {
 	have x86_64-w64-mingw32-windres || require binutils-mingw-w64-x86-64
 }
 
+# One of the two compilers is enough: the programs are built for whom there is one.
+group_logtest() {
+	have x86_64-w64-mingw32-g++ || try g++-mingw-w64-x86-64
+	have g++ || try g++ libc6-dev
+}
+
 # as_root COMMAND...: how this user may run it, or status 1.
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
@@ -169,7 +175,7 @@ clang=
 symbolizer=
 for g; do
 	case $g in
-	command | window | desktop | test | windows | bench) "group_$g" ;;
+	command | window | desktop | test | windows | logtest | bench) "group_$g" ;;
 	*)
 		echo "setup.sh: no group $g" >&2
 		exit 2

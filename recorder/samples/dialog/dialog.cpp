@@ -1,8 +1,9 @@
-// dialog.cpp: the LogTest of the article that the project stems from, a dialog with buttons whose handlers log. A fourth
-// button crashes. MFC calls handlers by a map of messages, here it is a switch.
+// dialog.cpp: the LogTest of the article that the project stems from, a dialog with buttons whose handlers log and say
+// their name. A fourth button crashes. MFC calls handlers by a map of messages, here it is a switch.
 //
-// click.cpp clicks the buttons, or you do. Built for the trace recorder (LOGPARSER_TRACE); recorder/tests/trace_windows.sh
-// builds it with three compilers, clicks, and reads the logs.
+// "make logtest" builds it with the classic recorder, for you to click. recorder/tests/trace_windows.sh builds it so, and
+// with three compilers for the trace recorder (LOGPARSER_TRACE), has click.cpp click, and reads the logs. With LOGTEST_QUIET no
+// message boxes are shown.
 
 #include <stdlib.h>
 #include <windows.h>
@@ -32,21 +33,26 @@ class CLogTestDlg {
 void CLogTestDlg::show(const wchar_t *text) {
   LogEnterLeave LogObj;
   clicks_++;
+#if defined(LOGTEST_QUIET)
   SetWindowTextW(window_, text);
+#else
+  MessageBoxW(window_, text, L"LogTest", MB_OK);
+#endif
 }
 
 void CLogTestDlg::OnBnClickedButton2() {
   LogEnterLeave LogObj;
-  show(L"LogTest: Button2");  // shows Button2
+  show(L"CLogTestDlg::OnBnClickedButton2()");
 }
 
 void CLogTestDlg::OnBnClickedOk() {
   LogEnterLeave LogObj;
-  show(L"LogTest: Ok");  // shows Ok
+  show(L"CLogTestDlg::OnBnClickedOk()");
 }
 
 void CLogTestDlg::OnBnClickedCancel() {
   LogEnterLeave LogObj;
+  show(L"CLogTestDlg::OnBnClickedCancel()");
   EndDialog(window_, clicks_);
 }
 
@@ -117,7 +123,7 @@ INT_PTR CLogTestDlg::DoModal() {
   return DialogBoxIndirectParamW(GetModuleHandleW(nullptr), t.get(), nullptr, procedure, reinterpret_cast<LPARAM>(this));
 }
 
-// The status is how many clicks Button2 and Ok got, or 255 where there is no dialog.
+// The status is how many clicks Button2, Ok and Cancel got, or 255 where there is no dialog.
 int main() {
   LogEnterLeave LogObj;
   CLogTestDlg dialog;
