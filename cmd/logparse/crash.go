@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,6 +70,9 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 				return misused("--format is one of %s, not %q", strings.Join(app.CrashFormats(), ", "), format)
 			}
 			opt := app.ReportOptions{Frames: frames, AllThreads: !crashedOnly, AllModules: allModules, Sources: !noSources}
+			if err := makeReportFolder(cmd, reports); err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("report") {
 				path, err := saveReport(cmd, args[0], reports, in, opt)
 				if err == nil {
@@ -92,7 +96,7 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&format, "format", app.CrashFormats()[0], "the `format`: "+strings.Join(app.CrashFormats(), ", "))
-	flags.StringVar(&reports, "report", "", "write a short report into the `folder`, named by program and time (abc.exelog20030213092312), and print its path; \"\" is the folder of FILE")
+	flags.StringVar(&reports, "report", "", "write a short report into the `folder`, which is made, named by program and time (abc.exelog20030213092312), and print its path; \"\" is the folder of FILE")
 	flags.BoolVar(&whenTold, "when-told", false, "take FILE from the standard input when it comes; end without a word if it does not")
 	flags.BoolVar(&asJSON, "json", false, "the same as --format json")
 	flags.StringVar(&log, "log", "", "the `log` of the same run, whose open calls are laid beside the frames")
@@ -113,6 +117,17 @@ func toldFile(cmd *cobra.Command) (string, error) {
 	const longest = 1 << 15
 	b, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), longest))
 	return strings.TrimRight(string(b), "\r\n"), err
+}
+
+// makeReportFolder makes the folder for reports, before there is anything to report: a crash that cannot be kept is known too late.
+func makeReportFolder(cmd *cobra.Command, dir string) error {
+	if !cmd.Flags().Changed("report") || dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("--report: the folder cannot be made: %w", err)
+	}
+	return nil
 }
 
 // saveReport writes the short report. It has the thread that crashed alone, so that the log's calls need not be paired.

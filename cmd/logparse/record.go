@@ -187,6 +187,9 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 			fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", rows.Visible(fmt.Sprintf(format, args...)))
 		}
 	}
+	if err := makeReportFolder(cmd, f.reports); err != nil {
+		return recordError{err, exitRecord}
+	}
 	if f.probe.used() {
 		return f.recordProbed(cmd, command, say)
 	}
