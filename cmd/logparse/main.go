@@ -20,12 +20,25 @@ func main() {
 		os.Exit(exitError)
 	}
 	collectLate()
+	calledAs = os.Args[0]
 	ctx := interruptible(context.Background())
 	code := run(ctx, arguments(os.Args), os.Stdin, os.Stdout, os.Stderr)
 	if s := endSignal.Load(); s != 0 {
 		endBy(int(s))
 	}
 	os.Exit(code)
+}
+
+// calledAs is by which path the command was called, for lines that people are told to run.
+var calledAs = "logparse"
+
+// toRun is a line of the command that can be run as it stands, by the path that it was called by.
+func toRun(verb string, args ...string) string {
+	line := quoted(calledAs) + " " + verb
+	for _, a := range args {
+		line += " " + quoted(a)
+	}
+	return line
 }
 
 // arguments returns the command's arguments. A copy of the program, or a link to it, that is

@@ -61,7 +61,7 @@ func noCommand(cmd *cobra.Command, name string) error {
 		return fmt.Errorf("%s; did you mean %s?", what, like)
 	}
 	if _, err := os.Stat(name); err == nil && !cmd.HasParent() {
-		return fmt.Errorf("%s; to read that file: logparse show %s", what, name)
+		return fmt.Errorf("%s; to read that file: %s", what, toRun("show", name))
 	}
 	if len(names) > 0 {
 		what += "; there are " + strings.Join(names, ", ")

@@ -413,17 +413,32 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 			say("warning: %v", err)
 		}
 	}
-	symbols := ""
+	args := []string{shown}
 	if dir := plan.Symbols(); dir != "" {
-		symbols = " --symbols " + quoted(dir)
+		args = append(args, "--symbols", dir)
 	}
-	say("to read all of it: logparse show %s%s", quoted(shown), symbols)
+	if first, ok := earlierRun(shown); ok && f.Dir == "" {
+		say("%s is of an earlier run", first)
+	}
+	say("to read all of it: %s", toRun("show", args...))
 	if f.open {
 		if err := openWindow(plan.Dir); err != nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "logparse: --open:", err)
 		}
 	}
 }
+
+// earlierRun returns the folder of the first run of a program, of which a later one has a folder with a number.
+func earlierRun(dir string) (first string, ok bool) {
+	m := numberedRun.FindStringSubmatch(dir)
+	if m == nil {
+		return "", false
+	}
+	_, err := os.Stat(m[1] + ".rec")
+	return m[1] + ".rec", err == nil
+}
+
+var numberedRun = regexp.MustCompile(`^(.+)-[0-9]+\.rec$`)
 
 // withoutHooks is the other way to something of a program that calls no hooks.
 func withoutHooks(unloadable bool) string {

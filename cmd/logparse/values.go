@@ -64,7 +64,7 @@ Without any SPEC all functions are in the plan.`,
 				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: note: %s\n", note.String())
 			}
 			if plan.Functions == 0 {
-				return hinted{errors.New("the plan is empty"), "give other patterns, or see the names with: logparse symbols " + images[0]}
+				return hinted{errors.New("the plan is empty"), "give other patterns, or see the names with: " + toRun("symbols", images[0])}
 			}
 			if output == "" || output == "-" {
 				return plan.Write(cmd.OutOrStdout())
