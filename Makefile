@@ -80,6 +80,7 @@ conformance: check-go ## compares symbol reading with other tools' tables, saved
 	@scripts/check-exports.sh
 	@scripts/values.sh
 	@scripts/programs.sh
+	@recorder/tests/random.sh 200 20
 
 .PHONY: screenshots
 screenshots: check-go ## makes the pictures of docs/images anew

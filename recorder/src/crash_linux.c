@@ -347,7 +347,7 @@ LR_OWN static int write_record(int number, const siginfo_t *info, const ucontext
   }
   if (info->si_code <= 0) c.sender = (uint32_t)info->si_pid;
   const struct lr_thread *t = lr_self_get();
-  if (plat_busy() || (lr_alive(t) && !lr_idle(&t->level[0]))) c.flags |= LRF_CRASH_IN_RECORDER;
+  if (plat_busy() > 1 || (lr_alive(t) && !lr_idle(&t->level[0]))) c.flags |= LRF_CRASH_IN_RECORDER;
   if (lr_disposition_is_handler(number)) c.flags |= LRF_CRASH_HANDLED;
 #if LR_HAVE_LIBCALLS
   /* A signal while a library's function returns to its caller through the recorder: the caller is the one that counts. */
@@ -402,6 +402,8 @@ LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
   if (lr_guard_fault(number, info, context) || lr_file_fault(number, info)) return;
   const int error = errno;
   const uint32_t me = (uint32_t)plat_thread_id();
+  /* What is called here of the program, such as a memcpy of its own, is not recorded. */
+  lr_busy++;
   if (plat_crash_caught() && !lr_load(&lr_barred) && mine()) {
     if (lr_crash_first()) {
       lr_store(&writer, me);
@@ -416,6 +418,7 @@ LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
   }
   lr_disposition_give_back(number);
   if (!by_processor(number, info)) send_again(number, info);
+  lr_busy--;
   errno = error;
 }
 

@@ -72,13 +72,26 @@ static uint64_t mapped; /* all of them, bytes */
 /* A file is not larger than what the addresses of a program without a limit have room for. */
 static const uint64_t largest_file = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
 
+/* dup_above moves a descriptor to the first that is free from least on. A limit below that is raised for this
+ * moment, if it may be: descriptors above a limit stay open, and the program has all of those below. */
+LR_OWN static int dup_above(int fd, int least) {
+  struct rlimit raised, was;
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, least);
+  if (high >= 0 || getrlimit(RLIMIT_NOFILE, &raised) != 0 || raised.rlim_cur > (rlim_t)least || raised.rlim_max <= (rlim_t)least) return high;
+  raised.rlim_cur = (rlim_t)least + 1;
+  if (prlimit(0, RLIMIT_NOFILE, &raised, &was) != 0) return high;
+  high = fcntl(fd, F_DUPFD_CLOEXEC, least);
+  prlimit(0, RLIMIT_NOFILE, &was, NULL);
+  return high;
+}
+
 /* Out of the way of programs that close all descriptors they know of, or that
  * expect the next one to have a certain number: 700 or above, or as high as their limit lets it be. Never one of the first
  * three, which the program may have closed: what it prints would be written there. */
 LR_OWN static int move_up(int fd) {
   enum { HIGH = 700, STANDARD = 3 };
   if (fd < 0) return fd;
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+  int high = dup_above(fd, HIGH);
   struct rlimit limit;
   if (high < 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
     for (int least = limit.rlim_cur < HIGH ? (int)limit.rlim_cur - 1 : HIGH; high < 0 && least > fd && least >= STANDARD; least--)
@@ -128,16 +141,21 @@ LR_OWN static uint8_t *mapped_at(uint64_t offset, uint64_t size) {
   return NULL;
 }
 
-/* map_piece maps the file from a chunk on: a step or, of large files, more, so that there are not too many
- * pieces; less where the address space has a limit. */
+/* map_piece maps the file from a chunk on: as much as there is of the file, a step or, of large files, more, so that there
+ * are not too many pieces; less where the address space has a limit. */
 LR_OWN static int map_piece(uint64_t offset, uint64_t size) {
-  enum { PART = 8, MOST_STEPS = 64 };
+  enum { PART = 8, MOST_STEPS = 64, LEAST = 1 << 20 };
   const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = offset / page * page;
   const uint64_t least = (offset + size - begin + page - 1) / page * page;
   uint64_t steps = offset / PART / PLAT_STEP;
   if (steps < 1) steps = 1;
   if (steps > MOST_STEPS) steps = MOST_STEPS;
   uint64_t n = steps * PLAT_STEP - begin % PLAT_STEP;
+  for (uint64_t end = LEAST; end < PLAT_STEP; end *= 2)
+    if (begin + least <= end && begin < end) {
+      n = end - begin;
+      break;
+    }
   const uint64_t room = lr_address_room();
   /* Threads need room, too. */
   if (n > room / 4) n = room / 4 / page * page;

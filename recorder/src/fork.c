@@ -17,9 +17,15 @@ static struct {
 } forked[LR_LEVELS];
 static int have_forked;
 
+/* inherits tells whether this thread is a forked child's first one and has recorded nothing yet: the calls that are open in
+ * it are still those of the fork. */
+LR_OWN static int inherits(void) { return have_forked && plat_thread_id() == plat_pid(); }
+
 LR_OWN void lr_fork_before(void) {
   plat_lock();
   struct lr_thread *t = lr_self_get();
+  /* A child that forks again before its first event, as daemons do, hands on what it has. */
+  if (!lr_alive(t) && inherits()) return;
   have_forked = lr_alive(t);
   for (int i = 0; have_forked && i < LR_LEVELS; i++) {
     const struct lr_level *v = &t->level[i];
@@ -33,8 +39,10 @@ LR_OWN void lr_fork_before(void) {
 }
 
 LR_OWN void lr_fork_parent(void) {
-  have_forked = 0;
-  lr_stacks_in_parent();
+  if (lr_alive(lr_self_get()) || !inherits()) {
+    have_forked = 0;
+    lr_stacks_in_parent();
+  }
   plat_unlock();
 }
 
@@ -73,7 +81,7 @@ LR_OWN void lr_fork_child(void) {
 
 LR_OWN int lr_inherit_calls(struct lr_thread *t) {
   /* The child's first thread is the one that forked. */
-  if (!have_forked || plat_thread_id() != plat_pid()) return 0;
+  if (!inherits()) return 0;
   have_forked = 0;
   for (int i = 0; t && i < LR_LEVELS; i++) {
     struct lr_level *v = &t->level[i];

@@ -132,13 +132,14 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
   int cancel;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   s->words[0] = (uint64_t)(uint32_t)error | (uint64_t)(uint32_t)cancel << 32;
+  /* Whatever is called from here on of the program, such as a close of its own, is not recorded. */
+  lr_busy++;
   uint32_t *const here = lr_load(&lr_not_forked);
   if (LR_UNLIKELY(here && !lr_load(here)) && !__atomic_exchange_n(here, 1, __ATOMIC_ACQ_REL)) lr_fork_child();
-  /* Hooks find this thread in a hook, and on their slow way that it is busy. */
+  /* Hooks find this thread in a hook. */
   struct lr_thread *t = lr_self_get();
   s->words[LEVEL_TAKEN] = lr_alive(t) && lr_idle(&t->level[0]);
   if (s->words[LEVEL_TAKEN]) t->level[0].inside = (uintptr_t)s;
-  lr_busy++;
   errno = error;
 }
 LR_OWN void plat_slow_end(const struct plat_saved *s) {

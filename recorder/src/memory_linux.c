@@ -23,7 +23,7 @@ static uint64_t mapped;
 LR_OWN void lr_has_mapped_bytes(int64_t n) { __atomic_fetch_add(&mapped, (uint64_t)n, __ATOMIC_RELAXED); }
 
 LR_OWN uint64_t lr_address_room(void) {
-  enum { SHARE = 8 };
+  enum { SHARE = 8, SMALL_SHARE = 64 };
   struct rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   char text[64];
@@ -33,7 +33,9 @@ LR_OWN uint64_t lr_address_room(void) {
   used *= (uint64_t)sysconf(_SC_PAGESIZE);
   const uint64_t ours = lr_load(&mapped), programs = used > ours ? used - ours : 0;
   const uint64_t most = limit.rlim_cur > programs ? (limit.rlim_cur - programs) / SHARE : 0;
-  return most > ours ? most - ours : 0;
+  /* The limit may have come later, when the recorder had more: then a very small part of what is left. */
+  const uint64_t least = limit.rlim_cur > used ? (limit.rlim_cur - used) / SMALL_SHARE : 0;
+  return most > ours + least ? most - ours : least;
 }
 
 LR_OWN void *plat_pages(size_t size, int lost_in_child) {

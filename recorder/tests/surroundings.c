@@ -116,6 +116,26 @@ OUTSIDE static void truncated(const char *log, int handled) {
   printf("alive, %s\n", now.sa_handler == on_bus ? "handled" : now.sa_handler == SIG_DFL ? "default" : "changed");
 }
 
+/* daemons: the child that forks again calls nothing itself; or, by the C library's daemon. The last one says when it is done. */
+static void daemons(int own) {
+  int done[2];
+  char c;
+  if (pipe(done) < 0) abort();
+  const pid_t child = fork();
+  if (child == 0) {
+    if (own) {
+      setsid();
+      if (fork()) _exit(0);
+    } else if (daemon(1, 1) < 0) {
+      abort();
+    }
+    call(NULL);
+    _exit(write(done[1], "!", 1) != 1);
+  }
+  waitpid(child, NULL, 0);
+  printf("%zd\n", read(done[0], &c, 1));
+}
+
 int main(int argc, char **argv) {
   const char *const what = argc > 1 ? argv[1] : "";
   calls = argc > 2 ? atoi(argv[2]) : 1000;
@@ -124,6 +144,7 @@ int main(int argc, char **argv) {
   else if (strcmp(what, "full") == 0) full();
   else if (strcmp(what, "descriptors") == 0) descriptors();
   else if (strcmp(what, "truncated") == 0) truncated(argc > 3 ? argv[3] : "", argc > 4);
+  else if (strcmp(what, "daemons") == 0) daemons(argc > 3);
   else if (strcmp(what, "abort") == 0) call(NULL), abort();
   else if (strcmp(what, "calls") == 0) printf("%ld\n", (long)call(NULL));
   else return 2;

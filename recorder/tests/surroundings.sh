@@ -121,6 +121,18 @@ tails() {
   fi
 }
 
+# A daemon's log begins with the calls that are open in it, although the child between has recorded nothing.
+children() {
+  local how n
+  for how in "" own; do
+    begin "a daemon, ${how:-by the C library}" && both "\$program daemons 50 $how; sleep 0.1"
+    # The log of the program itself has these as its first calls.
+    n=$(for log in "$build"/recorded/logs/*.lptrace; do "$logparse" info "$log" --no-index-cache --no-recorded-paths; done 2>/dev/null | grep -c 'calls that were open on thread .* when the process was forked: 2;')
+    [ "$n" = 1 ] || fail "$n logs begin with two open calls"
+    end
+  done
+}
+
 file= crash=
 for compiler in gcc clang; do
   cc=$(newest $compiler) || {
@@ -137,6 +149,7 @@ for compiler in gcc clang; do
       $cc -O1 -g -Wall -Wextra -pthread -finstrument-functions "$here/surroundings.c" $libraries -o "$with/recorded" -ldl || exit 1
     limits
     tails
+    children
   done
 done
 echo "$passed passed, $failed failed, $skipped skipped"
