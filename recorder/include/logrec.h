@@ -69,6 +69,12 @@ LOGREC_API const char *logrec_path(void);
  * how many. The first lies in the function that calls logrec_backtrace. Not for signal handlers. */
 LOGREC_API int logrec_backtrace(void **buffer, int n);
 
+/* The same by frame pointers, in a tenth of the time: each frame holds where its caller's lies, and below that the
+ * return address. It needs code that keeps them (-fno-omit-frame-pointer, or -O0) and ends at the first frame that cannot
+ * be one; what it passes by code that keeps none is missing. It never faults, and may be called in signal handlers. Linux on
+ * x86, x86-64 and arm64, and 32-bit Windows; elsewhere 0: code for 64-bit Windows keeps none. */
+LOGREC_API int logrec_backtrace_frames(void **buffer, int n);
+
 /* Writes what is loaded where to a descriptor, as /proc/self/maps has it; 1 if that went well.
  * "logparse symbolize" names the addresses of a text that begins with it. */
 LOGREC_API int logrec_write_maps(int fd);

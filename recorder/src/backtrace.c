@@ -1,12 +1,49 @@
 /* backtrace.c: where the program is, for programs that print it themselves: the calls of this
  * thread as addresses, and what lies where, in the form that LogParser's symbolize reads.
  *
- * No locks of the recorder. What the system unwinds by is its own: not for signal handlers. */
+ * No locks of the recorder. What the system unwinds by is its own: not for signal handlers. Frame
+ * pointers are followed by code of ours, which looks whether memory is there before it reads it. */
 
 #include "system_linux.h"
 #include "system_windows.h"
 
 #include "logrec.h"
+
+#if defined(__i386__) || defined(_M_IX86) || (!defined(_WIN32) && (defined(__x86_64__) || defined(__aarch64__)))
+
+enum { LR_PAGE = 4096 };
+
+/* What a frame pointer leads to: the caller's frame, and where the function returns to. */
+struct frame {
+  const struct frame *caller;
+  void *to;
+};
+
+LR_OWN static int is_there(const struct frame *f);
+
+/* Follows the frames from f on. Callers' lie above, at most so far: a larger step is no frame. */
+LR_OWN static int follow(const struct frame *f, void **buffer, int n) {
+  const uintptr_t most = (uintptr_t)1 << 24;
+  uintptr_t known = 0; /* a page that is there */
+  int found = 0;
+  while (found < n) {
+    const uintptr_t first = (uintptr_t)f / LR_PAGE, last = ((uintptr_t)f + sizeof *f - 1) / LR_PAGE;
+    if (first != known || last != known) {
+      if (!is_there(f)) break;
+      known = last;
+    }
+    const struct frame *const caller = f->caller;
+    void *const to = f->to;
+    if ((uintptr_t)to < LR_PAGE) break;
+    buffer[found++] = to;
+    if (caller <= f || (uintptr_t)caller - (uintptr_t)f > most || (uintptr_t)caller % sizeof(void *)) break;
+    f = caller;
+  }
+  return found;
+}
+
+#define LR_FRAMES 1
+#endif
 
 #if defined(_WIN32)
 
@@ -22,6 +59,24 @@ LR_COLD int logrec_backtrace(void **buffer, int n) {
   while (found < k && buffer[found]) found++;
   return found;
 }
+
+#if defined(LR_FRAMES)
+/* Frames lie on the stack, whose ends the thread's block has. */
+LR_OWN static int is_there(const struct frame *f) {
+  const NT_TIB *const block = (const NT_TIB *)NtCurrentTeb();
+  return (uintptr_t)f >= (uintptr_t)block->StackLimit && (uintptr_t)f + sizeof *f <= (uintptr_t)block->StackBase;
+}
+
+LR_COLD int logrec_backtrace_frames(void **buffer, int n) {
+  const struct frame *f;
+#if defined(_MSC_VER) && !defined(__clang__)
+  __asm { mov f, ebp }
+#else
+  f = __builtin_frame_address(0);
+#endif
+  return follow(f, buffer, n);
+}
+#endif
 
 /* A line as Linux has it: a module is one range, from its first byte in the file on. */
 LR_OWN static int write_line(int fd, const MODULEENTRY32W *m) {
@@ -55,6 +110,7 @@ LR_COLD int logrec_write_maps(int fd) {
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -79,6 +135,33 @@ LR_COLD int logrec_backtrace(void **buffer, int n) {
   return w.n;
 }
 
+#if defined(LR_FRAMES)
+/* The kernel reads a set of signals before it finds out that there is nothing to do with it: EFAULT says that it could
+ * not. Other system calls that read memory may be filtered in a sandbox. */
+LR_OWN static int is_there(const struct frame *f) {
+  const int saved = errno;
+  /* The second asks about the next page, if the frame reaches into it. */
+  const int there = (syscall(SYS_rt_sigprocmask, ~0L, f, NULL, 8) == 0 || errno != EFAULT) &&
+                    ((uintptr_t)f / LR_PAGE == ((uintptr_t)f + sizeof *f - 1) / LR_PAGE ||
+                     syscall(SYS_rt_sigprocmask, ~0L, (const char *)f + sizeof *f - 8, NULL, 8) == 0 || errno != EFAULT);
+  errno = saved;
+  return there;
+}
+
+LR_COLD int logrec_backtrace_frames(void **buffer, int n) {
+  const int found = follow(__builtin_frame_address(0), buffer, n);
+#if defined(__aarch64__)
+  /* Return addresses may be signed. The instruction does nothing where the processor does not know it. */
+  for (int i = 0; i < found; i++) {
+    register void *to __asm__("x30") = buffer[i];
+    __asm__("hint #7" : "+r"(to)); /* xpaclri */
+    buffer[i] = to;
+  }
+#endif
+  return found;
+}
+#endif
+
 LR_COLD int logrec_write_maps(int fd) {
   char text[4096];
   const int from = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -96,4 +179,8 @@ LR_COLD int logrec_write_maps(int fd) {
   return ok;
 }
 
+#endif
+
+#if !defined(LR_FRAMES)
+LR_COLD int logrec_backtrace_frames(void **buffer, int n) { return (void)buffer, (void)n, 0; }
 #endif

@@ -138,17 +138,27 @@ backtraces() {
   mkdir -p "$d"
   # gcc wants it by the name without a version.
   lld=$(newest ld.lld) && ln -s "$lld" "$d/ld.lld"
-  want=$(for call in bt.c:logrec_backtrace\( bt.c:test2\(\) bt_so.c:back\(\) bt.c:in_library\( bt.c:test\(\); do
-    echo "${call%%:*}:$(grep -n "^ .*${call#*:}" "$sample/${call%%:*}" | head -n 1 | cut -d: -f1)"
+  want=$(for how in logrec_backtrace_frames logrec_backtrace; do
+    for call in bt.c:$how\( bt.c:test2\(\) bt_so.c:back\(\) bt.c:in_library\( bt.c:test\(\); do
+      echo "${call%%:*}:$(grep -n "^ .*${call#*:}" "$sample/${call%%:*}" | head -n 1 | cut -d: -f1)"
+    done
   done)
   recorder gcc "" >"$build/$1.log" 2>&1
   for cc in gcc "gcc -no-pie" ${lld:+"gcc -B$d -fuse-ld=lld" "gcc -B$d -fuse-ld=lld -no-pie"} ${clang:+"$clang" "$clang -no-pie" "$clang -fuse-ld=lld" "$clang -fuse-ld=lld -no-pie"}; do
     if ${cc% -no-pie} -g -I"$include" -fPIC -shared "$sample/bt_so.c" -o "$d/libbt_so.so" &&
       $cc -g $warnings -I"$include" "$sample/bt.c" "$d/libbt_so.so" "$lib/liblogrec.a" -Wl,-rpath,"$d" -ldl -pthread -o "$d/bt" &&
-      "$d/bt" | "$logparse" symbolize >"$d/out" && [ "$(grep -o 'bt[a-z_]*\.c:[0-9]*' "$d/out" | head -n 5)" = "$want" ]; then
+      "$d/bt" | "$logparse" symbolize >"$d/out" && [ "$(grep -o 'bt[a-z_]*\.c:[0-9]*' "$d/out" | head -n 10)" = "$want" ]; then
       p=$((p + 1))
     else
       f=$((f + 1)) && echo "$cc: not" $want && cat "$d/out"
+    fi
+  done >>"$build/$1.log" 2>&1
+  for cc in gcc ${clang:+"$clang"}; do
+    if $cc -g -O1 $warnings -fno-omit-frame-pointer -fno-optimize-sibling-calls -I"$include" "$here/frames_test.c" "$lib/liblogrec.a" -ldl -pthread \
+      -o "$d/frames" && "$d/frames"; then
+      p=$((p + 1))
+    else
+      f=$((f + 1))
     fi
   done >>"$build/$1.log" 2>&1
   echo "$p passed, $f failed" >>"$build/$1.log"

@@ -1,7 +1,8 @@
 /* bt.c: a program that prints by which calls it has come to a place, as addresses, and first what lies
- * where. "logparse symbolize" makes functions and lines of it:
+ * where: by frame pointers, as long as the code keeps them, and by what the system unwinds by. "logparse symbolize" makes
+ * functions and lines of it:
  *
- *   ./bt | logparse symbolize
+ *   make && ./bt | logparse symbolize
  */
 
 #include <stdio.h>
@@ -12,10 +13,17 @@
 
 int printed;
 
+static void print(const char *how, void **calls, int n) {
+  printf("%s:\n", how);
+  for (int i = 0; i < n; i++) printf("called by %p\n", calls[i]);
+}
+
 static void test2(void) {
   void *calls[5];
-  const int n = logrec_backtrace(calls, 5);
-  for (int i = 0; i < n; i++) printf("called by %p\n", calls[i]);
+  const int frames = logrec_backtrace_frames(calls, 5);
+  print("by frame pointers", calls, frames);
+  const int unwound = logrec_backtrace(calls, 5);
+  print("by the unwinder", calls, unwound);
   printed++;
 }
 
