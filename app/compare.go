@@ -82,22 +82,26 @@ func Compare(ctx context.Context, a, b *Session, p Progress) (*Comparison, error
 	ta, ca := a.comparedThreads(la, programA)
 	tb, cb := b.comparedThreads(lb, programB)
 	matched := make([]bool, len(tb))
-	partner := make(map[int]compare.Pair)
-	for _, pair := range compare.Match(ca, cb) {
-		partner[pair.A] = pair
+	partner := make(map[int]int) // indexes of pairs
+	pairs := compare.Match(ca, cb)
+	slots := make([]compare.Slots, len(pairs))
+	for k, pair := range pairs {
+		partner[pair.A] = k
 		matched[pair.B] = true
+		slots[k] = compare.Slots{A: ta[pair.A].slot, B: tb[pair.B].slot}
+	}
+	found, err := compare.FirstDivergences(ctx, la, lb, slots)
+	if err != nil {
+		return nil, err
 	}
 	for i := range ta {
-		pair, ok := partner[i]
+		k, ok := partner[i]
 		if !ok {
 			c.Threads = append(c.Threads, ThreadComparison{A: &ta[i], Differ: true})
 			continue
 		}
-		d, differ, err := compare.FirstDivergence(ctx, la, lb, ta[i].slot, tb[pair.B].slot)
-		if err != nil {
-			return nil, err
-		}
-		t := ThreadComparison{A: &ta[i], B: &tb[pair.B], Reason: compareReasons[pair.Reason], Differ: differ, Equal: d.Event}
+		pair, d := pairs[k], &found[k]
+		t := ThreadComparison{A: &ta[i], B: &tb[pair.B], Reason: compareReasons[pair.Reason], Differ: d.Differs, Equal: d.Event}
 		t.A.Row, t.A.Before, t.B.Row, t.B.Before = d.A, d.BeforeA, d.B, d.BeforeB
 		c.Threads = append(c.Threads, t)
 	}

@@ -146,13 +146,18 @@ func slotOf(l *compare.Log, place int) uint32 {
 	return ^uint32(0)
 }
 
-func TestFirstDivergence(t *testing.T) {
+func TestFirstDivergences(t *testing.T) {
 	logtest.SmallBlocks(t, 512)
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		functions := 1 + r.IntN(30)
+		compare.SetMostEvents(t, compare.ChainEvery<<r.IntN(5))
+		threads := 1 + r.IntN(3)
+		if seed%8 == 0 {
+			threads = 20 + r.IntN(20)
+		}
 		var a, b [][]step
-		for range 1 + r.IntN(3) {
+		for range threads {
 			list := steps(r, 1+r.IntN(3*compare.ChainEvery), functions)
 			if r.IntN(4) == 0 {
 				list = list[:len(list)/compare.ChainEvery*compare.ChainEvery]
@@ -167,8 +172,16 @@ func TestFirstDivergence(t *testing.T) {
 			b = append(b, list)
 		}
 		la, lb := log(t, r, a, functions), log(t, r, b, functions)
+		var pairs []compare.Slots
 		for th := range a {
-			sa, sb := slotOf(la, th), slotOf(lb, th)
+			pairs = append(pairs, compare.Slots{A: slotOf(la, th), B: slotOf(lb, th)})
+		}
+		found, err := compare.FirstDivergences(t.Context(), la, lb, pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for th := range a {
+			sa, sb := pairs[th].A, pairs[th].B
 			n := 0
 			for n < min(len(a[th]), len(b[th])) && a[th][n] == b[th][n] {
 				n++
@@ -187,12 +200,9 @@ func TestFirstDivergence(t *testing.T) {
 			if n < len(rb) {
 				want.B = rb[n]
 			}
-			got, differs, err := compare.FirstDivergence(t.Context(), la, lb, sa, sb)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if wantDiffers := n < len(ra) || n < len(rb); differs != wantDiffers || got != want {
-				t.Errorf("seed %d, thread %d: %+v, %t, want %+v, %t", seed, th, got, differs, want, wantDiffers)
+			want.Differs = n < len(ra) || n < len(rb)
+			if got := found[th]; got != want {
+				t.Errorf("seed %d, thread %d: %+v, want %+v", seed, th, got, want)
 			}
 		}
 	}

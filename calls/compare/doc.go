@@ -10,12 +10,12 @@
 // over all of its events so far. In the hash functions have numbers by their first appearance on the
 // thread, so that the chain is the same when the program lies at other addresses or was built again.
 // [Chains] makes the chains in one pass over a log, and [Encode] makes bytes of them that can be kept.
-// By the chains of two logs a binary search finds where they differ ([FirstDivergence]).
+// By the chains of two logs a binary search finds where they differ ([FirstDivergences]).
 //
 // It holds that
 //
 //  1. the divergence is the first event at which the sequences of events of the two threads, with their
-//     functions, differ, or at which one of them ends (TestFirstDivergence, against the plain
+//     functions, differ, or at which one of them ends (TestFirstDivergences, against the plain
 //     comparison of events), also where several addresses are of one function,
 //  2. a chain depends on nothing but the thread's own events, and not on the numbers of its
 //     addresses (TestChains),

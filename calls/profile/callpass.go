@@ -40,6 +40,7 @@ type callPass struct {
 	// round, if not nil, returns the end of the round of parts that begins with one. Between two rounds between is called.
 	round   func(begin, parts int) (end int)
 	between func()
+	open    map[openKey]*index.OpenCall // what openCalls has found
 }
 
 // A passPart is a part that is read. It is first or last if the parts of its stream before or behind it are not.
@@ -528,9 +529,11 @@ type openKey struct {
 
 // openCalls returns the calls that no leave has closed.
 func (p *callPass) openCalls() map[openKey]*index.OpenCall {
-	open := make(map[openKey]*index.OpenCall)
-	for _, o := range p.src.OpenCalls(nil).List {
-		open[openKey{o.Thread, o.Depth, o.EnterTime}] = o
+	if p.open == nil {
+		p.open = make(map[openKey]*index.OpenCall)
+		for _, o := range p.src.OpenCalls(nil).List {
+			p.open[openKey{o.Thread, o.Depth, o.EnterTime}] = o
+		}
 	}
-	return open
+	return p.open
 }

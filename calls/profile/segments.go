@@ -87,6 +87,7 @@ func addSegments(list []Stat, src *index.Index, g groups, segments []index.Segme
 	for i := range list {
 		list[i].Total = calls.Total{}
 	}
+	of := newLineage(src, &g)
 	for _, s := range segments {
 		open, ok := src.SegmentTotals(s, func(address uint32, t *calls.Total) {
 			if to := statOf(list, g.at(address)); to != nil {
@@ -100,7 +101,7 @@ func addSegments(list []Stat, src *index.Index, g groups, segments []index.Segme
 			n := &open[i]
 			if to := statOf(list, g.at(n.Address)); to != nil && n.Leave >= 0 {
 				d := calls.Elapsed(n.EnterTime, n.LeaveTime)
-				to.AddTimed(d, calls.SelfTime(d, n.Children), recursive(src, n, &g))
+				to.AddTimed(d, calls.SelfTime(d, n.Children), of.recursive(n))
 			}
 		}
 	}

@@ -205,14 +205,15 @@ func sumTotals(totals []calls.Total, g groups, has func(address uint32) bool) ([
 
 // addRunning adds the calls that no leave has closed, and whose enters pass, to what sumTotals made.
 func addRunning(list []Stat, src *index.Index, g *groups, pass func(row int64) bool) {
+	of := newLineage(src, g)
 	for _, o := range src.OpenCalls(nil).List {
 		s := statOf(list, g.at(o.Address))
 		switch {
 		case s == nil || !pass(o.Enter):
 		case o.Running():
-			s.Running.add(o.Duration, o.Self, recursive(src, &o.Node, g))
+			s.Running.add(o.Duration, o.Self, of.recursive(&o.Node))
 		default:
-			s.AddTimed(o.Duration, o.Self, recursive(src, &o.Node, g))
+			s.AddTimed(o.Duration, o.Self, of.recursive(&o.Node))
 		}
 	}
 }

@@ -87,7 +87,7 @@ func writeThreads(depth, ends int) func(dir string, n int) (string, error) {
 				t := w.Thread(1, 0, 7)
 				t.NoStack = true
 				for i := range n {
-					t.Enter(uint64(1000+i), uint64(0x400000+i%1000*16), tracetest.Entry)
+					t.Enter(uint64(1000+i), uint64(0x400000+16*i), tracetest.Entry)
 				}
 				return
 			}
