@@ -42,10 +42,13 @@ type chainer struct {
 	Chain
 	hashes [lanes]uint64
 	// numbers has, for each address, 1 + its index in First, 0 for none. Where that array would take too
-	// much memory it is nil, and sparse has the numbers.
+	// much memory it is nil, and sparse, which all stacks have in common, has the numbers.
 	numbers []uint32
-	sparse  map[uint32]uint32
+	sparse  map[slotAddress]uint32
+	slot    uint32
 }
+
+type slotAddress struct{ slot, address uint32 }
 
 // maxNumbers bounds the elements of the numbers arrays of all stacks together.
 const maxNumbers = 1 << 24
@@ -57,11 +60,15 @@ func Chains(ctx context.Context, src *index.Index, progress parser.Progress) ([]
 	list := make([]chainer, src.Slots())
 	addresses := src.AddressTable().Len()
 	dense := int64(len(list))*int64(addresses) <= maxNumbers
+	var sparse map[slotAddress]uint32
+	if !dense {
+		sparse = make(map[slotAddress]uint32)
+	}
 	for i := range list {
 		if c := &list[i]; dense {
 			c.numbers = make([]uint32, addresses)
 		} else {
-			c.sparse = make(map[uint32]uint32)
+			c.sparse, c.slot = sparse, uint32(i)
 		}
 	}
 	var told time.Time
@@ -163,14 +170,14 @@ func addBlock(list []chainer, b *index.Block) {
 
 // number returns the number of an address that numbers does not have, and gives it one if it is new.
 func (c *chainer) number(address uint32) uint32 {
-	n := c.sparse[address]
+	n := c.sparse[slotAddress{c.slot, address}]
 	if n != 0 {
 		return n
 	}
 	c.First = append(c.First, Appearance{c.Events, address})
 	n = uint32(len(c.First))
 	if c.sparse != nil {
-		c.sparse[address] = n
+		c.sparse[slotAddress{c.slot, address}] = n
 	} else if int(address) < len(c.numbers) {
 		c.numbers[address] = n
 	}

@@ -304,12 +304,14 @@ func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int3
 
 // pair fills durations, and the other columns of pairs if they are wanted, from
 // element i on, while the events are whole ones of a thread and the calls that
-// are left are of this block. open is the anomaly of an enter without a leave. Its
-// differences of times must not overflow.
+// are left are of this block. open is the anomaly of an enter without a leave. Its differences of times must not
+// overflow. It may end early, so that a stack has room for few more calls than it had: a block may have thousands of stacks.
 func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop int, open calls.Anomaly) int {
+	const least = 256
 	sp := len(th.frames)
+	stop = min(stop, i+max(sp, least))
 	if need := sp + stop - i; cap(th.frames) < need {
-		th.frames = append(make([]int32, 0, need+int(sizes.Block)), th.frames...)
+		th.frames = append(make([]int32, 0, need), th.frames...)
 	}
 	stack := th.frames[:sp+stop-i]
 	events = events[:stop]

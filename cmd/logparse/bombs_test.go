@@ -28,15 +28,15 @@ type bomb struct {
 }
 
 // The verbs that bring a log's calls in order, and some that write them.
-var logVerbs = []string{"show FILE", "stats FILE", "tree FILE", "info FILE", "save FILE -o DIR/out --format perfetto", "save FILE -o DIR/out --format folded"}
+var logVerbs = []string{"show FILE", "stats FILE", "tree FILE", "compare FILE FILE", "info FILE", "save FILE -o DIR/out --format perfetto", "save FILE -o DIR/out --format folded"}
 
 // bombs returns all of them.
 func bombs() []bomb {
 	list := []bomb{
 		{"threads with a call each", 5_000, writeThreads(1, 1), logVerbs},
-		{"threads with an open call each", 10_000, writeThreads(1, 0), []string{"stats FILE", "show FILE"}},
-		{"stacks of one thread", 10_000, writeStacks, logVerbs},
-		{"calls in one another", 40_000, writeThreads(40_000, 0), []string{"stats FILE", "show FILE"}},
+		{"threads with an open call each", 10_000, writeThreads(1, 0), []string{"stats FILE", "tree FILE", "tree FILE --bottom-up", "stats FILE --by thread", "stats FILE --where dur:>1us", "show FILE"}},
+		{"stacks of one thread", 50_000, writeStacks, logVerbs},
+		{"calls in one another", 40_000, writeThreads(40_000, 0), []string{"stats FILE", "tree FILE", "tree FILE --bottom-up", "stats FILE --by thread", "stats FILE --where dur:>1us", "show FILE"}},
 		{"threads of probes", 50_000, writeProbes, []string{"show FILE", "stats FILE"}},
 		{"structs that hold themselves", 2_000, writePlan, []string{"show FILE"}},
 		{"files of a pack over each other", 3_000, writePack(packOverlaps), []string{"show FILE"}},

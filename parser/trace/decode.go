@@ -334,6 +334,8 @@ func (d *decoder) stop() int {
 // shorts decodes short enters and leaves that begin before last, up to the first one that needs special treatment, and returns
 // their number. It calls no functions and sets fields one by one, so that the compiler keeps its variables in registers.
 func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
+	// A stack has room for as many more calls as it has: there may be many stacks.
+	dst = dst[:min(len(dst), max(len(d.frames), mostShorts))]
 	if cap(d.frames)-len(d.frames) < len(dst) {
 		d.frames = slices.Grow(d.frames, len(dst))
 	}

@@ -150,10 +150,20 @@ func (d *decoder) switchTo(k uint32) {
 		p = &parkedStack{}
 		d.parked[d.on] = p
 	}
-	*p = parkedStack{d.frames, d.base, d.gap}
-	d.frames, d.base, d.gap, d.deep = nil, 0, parser.NoGap, nil
+	// The calls of a small stack are copied, so that it does not keep the room that is there for more of them.
+	const small = 256
+	if p.base, p.gap = d.base, d.gap; len(d.frames) <= small {
+		p.frames, d.frames = append(p.frames[:0], d.frames...), d.frames[:0]
+	} else {
+		p.frames, d.frames = d.frames, nil
+	}
+	d.base, d.gap, d.deep = 0, parser.NoGap, nil
 	if p := d.parked[k]; p != nil {
-		d.frames, d.base, d.gap = p.frames, p.base, p.gap
+		if d.base, d.gap = p.base, p.gap; len(p.frames) <= small {
+			d.frames = append(d.frames, p.frames...)
+		} else {
+			d.frames, p.frames = p.frames, nil
+		}
 	}
 	d.on, d.thread = k, d.s.strands.of(strand{uint32(d.s.thread), k})
 }
