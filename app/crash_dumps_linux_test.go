@@ -100,7 +100,7 @@ func TestDumpStacks(t *testing.T) {
 	}{
 		{"linux_overflow.dmp", "SIGABRT: the program ended itself (abort)",
 			[]string{"gsignal", "abort", "__fsetlocking", "__fortify_fail", "__chk_fail", "overflow", "main", "__libc_start_main"}},
-		{"linux_null_read_av.dmp", "SIGSEGV", []string{"crash", "main", "__libc_start_main"}},
+		{"linux_null_read_av.dmp", "SIGSEGV: read of address 0x0, a null pointer", []string{"crash", "main", "__libc_start_main"}},
 	} {
 		c, err := OpenCrash(t.Context(), filepath.Join(dumps, d.file), Inputs{Symbols: []string{filepath.Join(dumps, "symbols")}})
 		if err != nil {

@@ -3,9 +3,11 @@ package app
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -279,6 +281,9 @@ func (c *Crash) reportFrame(f *CrashFrame, number int) report.Row {
 			row.Section, row.SectionOffset = index, report.Hex(f.RVA-start)
 		}
 	}
+	if f.Module < 0 {
+		row.Unloaded = c.unloaded(f.Lookup(), f.PC)
+	}
 	for _, fn := range f.Functions {
 		out := report.Function{Name: fn.Function, File: fn.File, Line: fn.Line}
 		if fn.Signature != fn.Function {
@@ -287,6 +292,20 @@ func (c *Crash) reportFrame(f *CrashFrame, number int) report.Row {
 		row.Functions = append(row.Functions, out)
 	}
 	return row
+}
+
+// unloaded returns the modules that were unloaded before and had lain at an address, with the offset of another address, which is what
+// the frame shows.
+func (c *Crash) unloaded(address, shown uint64) (list []string) {
+	const most = 8
+	for i := range c.Unloaded {
+		if m := &c.Unloaded[i]; m.Contains(address) && len(list) < most {
+			if text := fmt.Sprintf("%s+%#x", m.Name(), shown-m.Base); !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
 }
 
 // Lines of source that a report has before and behind the line, and the longest file and

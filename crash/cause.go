@@ -23,6 +23,8 @@ type Cause struct {
 	Signal  int
 	Code    int32
 	HasCode bool
+	// Uncoded says that the dump has the address of a fault, but not the si_code that would say what the address is.
+	Uncoded bool
 	// Exception is the code of a Windows exception if HasException is set.
 	Exception    uint32
 	HasException bool
@@ -30,6 +32,9 @@ type Cause struct {
 	Mach Mach
 	// Flags are the flags of the exception. If they are not 0, the program could not continue.
 	Flags uint32
+	// FastFail is why the program ended itself, if the exception says so and HasFastFail is set.
+	FastFail    uint32
+	HasFastFail bool
 	// Address is the faulting address that the system reported; see HasAddress. Sender is the id of the process that sent a
 	// signal.
 	Address uint64
@@ -72,9 +77,14 @@ func (c *Cause) Fault() bool {
 	if c.Mach.fault() {
 		return true
 	}
+	return c.IsFaultSignal() && (c.Uncoded || c.HasCode && c.Code > 0)
+}
+
+// IsFaultSignal reports whether the signal is one that the processor causes, though it can also be sent.
+func (c *Cause) IsFaultSignal() bool {
 	switch c.Signal {
 	case sigILL, sigTRAP, sigBUS, sigFPE, sigSEGV:
-		return c.HasCode && c.Code > 0
+		return true
 	}
 	return false
 }
@@ -86,6 +96,9 @@ func (c *Cause) HasAddress() bool {
 	}
 	if c.Mach.Exception != 0 {
 		return c.Mach.hasAddress()
+	}
+	if c.Uncoded && c.Address == 0 && c.Access == "" {
+		return false // a null pointer, or an address that the processor does not tell: the instruction has to say
 	}
 	return c.Fault() && c.Code != siKernel && (c.Signal == sigSEGV || c.Signal == sigBUS)
 }
@@ -100,6 +113,9 @@ func (c *Cause) Refine(p *Process) {
 	pc, _ := t.Registers.Get(p.Machine.PC())
 	sp, _ := t.Registers.Get(p.Machine.SP())
 	c.PC = pc
+	if c.Uncoded && c.Address == 0 && pc == 0 {
+		c.Access = Execute
+	}
 	if c.HasAddress() {
 		near := int64(c.Address - sp)
 		_, _, mapped := p.Memory.Range(c.Address)
@@ -118,7 +134,7 @@ func (c *Cause) Decode(p *Process, code []byte) {
 		return
 	}
 	for _, o := range operands(p.Machine, code, &t.Registers) {
-		if c.HasAddress() {
+		if c.HasAddress() || c.Uncoded && c.Signal == sigSEGV && canonical(o.address) {
 			if o.address != c.Address && c.Address-o.address >= 64 {
 				continue
 			}
@@ -240,6 +256,11 @@ func (c *Cause) where() message.Text {
 // meaning describes the code of a signal or exception.
 func (c *Cause) meaning() message.Text {
 	if c.HasException {
+		if name := fastFailNames[c.FastFail]; c.HasFastFail && name != "" {
+			return message.Textf("the program ended itself (fast fail %d, %s)", c.FastFail, name)
+		} else if c.HasFastFail {
+			return message.Textf("the program ended itself (fast fail %d)", c.FastFail)
+		}
 		return exceptionMeanings[c.Exception]
 	}
 	if c.Mach.Exception != 0 {
@@ -265,30 +286,5 @@ func (c *Cause) meaning() message.Text {
 
 var signalNames = map[int]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", sigILL: "SIGILL", sigTRAP: "SIGTRAP", sigABRT: "SIGABRT",
 	sigBUS: "SIGBUS", sigFPE: "SIGFPE", 9: "SIGKILL", 10: "SIGUSR1", sigSEGV: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM",
-	15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", sigSYS: "SIGSYS"}
-
-var exceptionNames = map[uint32]string{
-	accessViolation: "EXCEPTION_ACCESS_VIOLATION", inPageError: "EXCEPTION_IN_PAGE_ERROR",
-	0xc0000008: "STATUS_INVALID_HANDLE", 0xc000001d: "EXCEPTION_ILLEGAL_INSTRUCTION",
-	0xc0000025: "EXCEPTION_NONCONTINUABLE_EXCEPTION", 0xc000008c: "EXCEPTION_ARRAY_BOUNDS_EXCEEDED",
-	0xc000008e: "EXCEPTION_FLT_DIVIDE_BY_ZERO", 0xc0000090: "EXCEPTION_FLT_INVALID_OPERATION",
-	0xc0000094: "EXCEPTION_INT_DIVIDE_BY_ZERO", 0xc0000095: "EXCEPTION_INT_OVERFLOW",
-	0xc0000096: "EXCEPTION_PRIV_INSTRUCTION", 0xc00000fd: "EXCEPTION_STACK_OVERFLOW",
-	0xc0000135: "STATUS_DLL_NOT_FOUND", 0xc0000374: "STATUS_HEAP_CORRUPTION", 0xc0000409: "STATUS_STACK_BUFFER_OVERRUN",
-	0xc0000417: "STATUS_INVALID_CRUNTIME_PARAMETER", 0xc0000602: "STATUS_FAIL_FAST_EXCEPTION",
-	0x80000001: "EXCEPTION_GUARD_PAGE", 0x80000002: "EXCEPTION_DATATYPE_MISALIGNMENT",
-	0x80000003: "EXCEPTION_BREAKPOINT", 0x80000004: "EXCEPTION_SINGLE_STEP",
-	0x40010005: "DBG_CONTROL_C", 0xe06d7363: "C++ exception (MSVC)", 0x20474343: "C++ exception (GCC)", 0xe0434352: "CLR exception",
-}
-
-var exceptionMeanings = map[uint32]message.Text{
-	0xc000001d: message.Textf("an instruction that the processor does not know, or one put there to stop"),
-	0xc0000094: message.Textf("division of a whole number by zero"),
-	0xc00000fd: message.Textf("the stack is full"),
-	0xc0000374: message.Textf("the heap is damaged"),
-	0xc0000409: message.Textf("the program ended itself (fast fail), or a buffer on the stack was overrun"),
-	0x80000003: message.Textf("a breakpoint"),
-	0xe06d7363: message.Textf("an exception that was not caught"),
-	0x20474343: message.Textf("an exception that was not caught"),
-	0xe0434352: message.Textf("an exception that was not caught"),
-}
+	15: "SIGTERM", 16: "SIGSTKFLT", 17: "SIGCHLD", 18: "SIGCONT", 19: "SIGSTOP", 20: "SIGTSTP", 21: "SIGTTIN", 22: "SIGTTOU", 23: "SIGURG",
+	24: "SIGXCPU", 25: "SIGXFSZ", 26: "SIGVTALRM", 27: "SIGPROF", 28: "SIGWINCH", 29: "SIGIO", 30: "SIGPWR", sigSYS: "SIGSYS"}

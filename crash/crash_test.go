@@ -59,6 +59,19 @@ func TestCause(t *testing.T) {
 		{unwind.X86, Cause{Signal: 11, Code: 1, HasCode: true, Address: 0x1000}, []byte{0x8b, 0x00}, "SIGSEGV: read of address 0x1000, null pointer + 4096"},
 		{unwind.ARM64, Cause{Signal: 11, Code: 1, HasCode: true, Address: 0x1008}, []byte{0x00, 0x04, 0x40, 0xf9}, "SIGSEGV: read of address 0x1008, null pointer + 4104"},
 		{unwind.ARM64, Cause{Signal: 11, Code: 1, HasCode: true, Address: 0x1010}, []byte{0x02, 0x0c, 0x01, 0xa9}, "SIGSEGV: write to address 0x1010, null pointer + 4112"},
+		// Dumps that do not tell the code: the instruction says whether an address of 0 is one.
+		{unwind.X8664, Cause{Signal: 11, Uncoded: true, Address: 0x123456789}, []byte{0x48, 0x89, 0x78, 0x08}, "SIGSEGV: access to address 0x123456789"},
+		{unwind.X8664, Cause{Signal: 11, Uncoded: true, Address: 0x1008}, []byte{0x48, 0x89, 0x78, 0x08}, "SIGSEGV: write to address 0x1008, null pointer + 4104"},
+		{unwind.X8664, Cause{Signal: 11, Uncoded: true}, []byte{0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, "SIGSEGV: read of address 0x0, a null pointer"},
+		{unwind.X8664, Cause{Signal: 11, Uncoded: true}, []byte{0x48, 0x8b, 0x03},
+			"SIGSEGV: read of address 0xdead000000000000, which no memory has (from the instruction's operands)"},
+		{unwind.X8664, Cause{Signal: 11, Uncoded: true}, nil, "SIGSEGV"},
+		{unwind.X8664, Cause{Signal: 19}, nil, "SIGSTOP"},
+		{unwind.X8664, Cause{Exception: 0xc000000d, HasException: true}, nil, "STATUS_INVALID_PARAMETER"},
+		{unwind.X8664, Cause{Exception: 0xc0000409, HasException: true, HasFastFail: true, FastFail: 7}, nil,
+			"STATUS_STACK_BUFFER_OVERRUN: the program ended itself (fast fail 7, FATAL_APP_EXIT)"},
+		{unwind.X8664, Cause{Exception: 0xc0000409, HasException: true, HasFastFail: true, FastFail: 7777}, nil,
+			"STATUS_STACK_BUFFER_OVERRUN: the program ended itself (fast fail 7777)"},
 		{unwind.X8664, Cause{}, nil, "not known: the dump says nothing of it"},
 	} {
 		memory, _ := NewMemory(nil, 0, nil)

@@ -37,7 +37,9 @@ type Process struct {
 	Threads []Thread
 	// Modules are in order of address. Their paths come from another machine.
 	Modules []modules.Module
-	Memory  *Memory
+	// Unloaded are modules that were unloaded before, in no order. Several may have lain at an address.
+	Unloaded []modules.Module
+	Memory   *Memory
 	// Notes say what could not be used of the file.
 	Notes []message.Text
 

@@ -11,7 +11,10 @@ import (
 
 // testCore makes a core file of x86-64 with two threads, one mapped file, memory with the file's ELF header, and a part of a
 // stack.
-func testCore() []byte {
+func testCore() []byte { return coreOf("/opt/app") }
+
+// coreOf is testCore for a mapped file of another name.
+func coreOf(path string) []byte {
 	le := binary.LittleEndian
 	note := func(kind uint32, desc []byte) []byte {
 		b := le.AppendUint32(nil, 5)
@@ -35,7 +38,7 @@ func testCore() []byte {
 	file := le.AppendUint64(nil, 1)
 	file = le.AppendUint64(file, 4096)
 	file = le.AppendUint64(le.AppendUint64(le.AppendUint64(file, 0x400000), 0x402000), 0)
-	file = append(file, "/opt/app\x00"...)
+	file = append(append(file, path...), 0)
 	notes := append(status(10, 11, 0x401000, 0x7000), note(noteSigInfo, info)...)
 	notes = append(append(notes, status(11, 0, 0x401100, 0x7100)...), note(noteFile, file)...)
 
@@ -179,4 +182,19 @@ func FuzzRead(f *testing.F) {
 			_ = p.Memory.String(m.Base, 100)
 		}
 	})
+}
+
+// TestDeleted holds that a module whose file was removed has its real name if its build-id tells which file is the one, and
+// else the name that leads to no file.
+func TestDeleted(t *testing.T) {
+	for _, tt := range []struct {
+		note, want string
+	}{{"GNU\x00abcd", "/opt/plug.so"}, {"XXX\x00abcd", "/opt/plug.so (deleted)"}} {
+		b := coreOf("/opt/plug.so (deleted)")
+		copy(b[bytes.Index(b, []byte("GNU\x00abcd")):], tt.note)
+		p, err := Read(bytes.NewReader(b), int64(len(b)))
+		if err != nil || len(p.Modules) == 0 || p.Modules[0].Path != tt.want {
+			t.Errorf("%v, %+v, want %s", err, p.Modules, tt.want)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"slices"
+	"strings"
 
 	"logparser/crash"
 	"logparser/modules"
@@ -23,6 +24,9 @@ const (
 	maxImageNotes = 16 << 10
 	page          = 4096
 )
+
+// deletedMark is what the kernel adds to the path of a mapped file that was removed or replaced.
+const deletedMark = " (deleted)"
 
 // A header is the content of an image's ELF header in memory.
 type header struct {
@@ -79,7 +83,10 @@ func (r *reader) module(base, size uint64, path string) modules.Module {
 
 func (r *reader) add(base uint64, h header, path string) {
 	m := r.module(base, h.span, path)
-	m.Identity.BuildID = r.buildID(base, &h)
+	if m.Identity.BuildID = r.buildID(base, &h); m.Identity.BuildID != "" {
+		// What was said of a file that is no longer there is no part of its name; the build-id tells whether another has taken its place.
+		m.Path = strings.TrimSuffix(m.Path, deletedMark)
+	}
 	r.p.Modules = append(r.p.Modules, m)
 }
 

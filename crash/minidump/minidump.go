@@ -44,6 +44,7 @@ const (
 	streamException     = 6
 	streamSystem        = 7
 	streamMemory64      = 9
+	streamUnloaded      = 14
 	streamMisc          = 15
 	streamMemoryInfo    = 16
 	streamThreadNames   = 24
@@ -103,6 +104,7 @@ func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
 	}
 	r.misc()
 	r.modules()
+	r.unloaded()
 	r.memory()
 	if err := r.threads(); err != nil {
 		return nil, err
@@ -307,6 +309,32 @@ func (r *reader) modules() {
 	slices.SortStableFunc(r.p.Modules, func(a, b modules.Module) int { return cmp.Compare(a.Base, b.Base) })
 }
 
+// unloaded reads the modules that were unloaded before: the sizes of the stream's head and of its entries come before their number.
+func (r *reader) unloaded() {
+	const least, most = 24, 1 << 12
+	head, ok := r.stream(streamUnloaded, 12)
+	if !ok {
+		return
+	}
+	size, entry, count := uint64(order.Uint32(head)), uint64(order.Uint32(head[4:])), uint64(order.Uint32(head[8:]))
+	if size < 12 || entry < least || entry > 1<<12 || count > most {
+		r.p.Note("stream %d: %d entries of %d bytes", streamUnloaded, count, entry)
+		return
+	}
+	b, err := r.bytes(uint64(r.streams[streamUnloaded].at)+size, count*entry)
+	if err != nil {
+		r.p.Note("stream %d: %v", streamUnloaded, err)
+		return
+	}
+	for ; uint64(len(b)) >= entry; b = b[entry:] {
+		m := modules.Module{Base: order.Uint64(b), Size: uint64(order.Uint32(b[8:])), Path: r.name(order.Uint32(b[20:]))}
+		m.Identity.Timestamp, m.Identity.ImageSize = order.Uint32(b[16:]), order.Uint32(b[8:])
+		if m.Path != "" {
+			r.p.Unloaded = append(r.p.Unloaded, m)
+		}
+	}
+}
+
 // codeView reads the CodeView record, which identifies the symbols of a module.
 func (r *reader) codeView(id *modules.Identity, l location) {
 	const most = 4 << 10
@@ -453,6 +481,9 @@ func (r *reader) exception() {
 				c.Address = uint64(uint32(c.Address))
 			}
 		}
+		if parameters >= 1 {
+			c.TakeFastFail(parameter(0))
+		}
 	case r.p.System == "macOS" || r.p.System == "iOS":
 		if code == requestedOnMach {
 			break
@@ -471,6 +502,10 @@ func (r *reader) exception() {
 		c.Said = message.Textf("exception %#x of a system that is not known", code)
 	default:
 		c.Signal, c.Code, c.HasCode, c.Address = int(code), int32(flags), true, address
+		if flags == 0 && c.IsFaultSignal() {
+			// Breakpad has not always written the code; 0 is also that of a signal that was sent.
+			c.HasCode, c.Uncoded = false, true
+		}
 	}
 	id := uint64(order.Uint32(b))
 	for i := range r.p.Threads {

@@ -86,10 +86,70 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// withUnloaded adds two modules that were unloaded to a dump, of which the second has longer entries behind a longer head.
+func withUnloaded(b []byte) []byte {
+	le := binary.LittleEndian
+	const entry, head = 28, 16
+	at := len(b)
+	b = append(b, make([]byte, head+2*entry+64)...)
+	for i, v := range []uint32{5, streamUnloaded, head + 2*entry, uint32(at)} {
+		if i == 0 {
+			le.PutUint32(b[8:], v)
+			continue
+		}
+		le.PutUint32(b[headerSize+12*4+4*(i-1):], v)
+	}
+	le.PutUint32(b[at:], head)
+	le.PutUint32(b[at+4:], entry)
+	le.PutUint32(b[at+8:], 2)
+	for i, base := range []uint64{0x7000000, 0x7001000} {
+		e, name := b[at+head+i*entry:], at+head+2*entry+32*i
+		le.PutUint64(e, base)
+		le.PutUint32(e[8:], 0x3000)
+		le.PutUint32(e[20:], uint32(name))
+		le.PutUint32(b[name:], 10)
+		copy(b[name+4:], string(rune('x'+i))+"\x00.\x00d\x00l\x00l\x00")
+	}
+	return b
+}
+
+// TestUnloaded reads the modules that were unloaded, whose addresses may overlap.
+func TestUnloaded(t *testing.T) {
+	b := withUnloaded(testDump())
+	p, err := Read(bytes.NewReader(b), int64(len(b)))
+	if err != nil || len(p.Unloaded) != 2 {
+		t.Fatalf("%v, %+v", err, p)
+	}
+	for i, want := range []string{"x.dll", "y.dll"} {
+		if m := p.Unloaded[i]; m.Path != want || !m.Contains(0x7002345) {
+			t.Errorf("%+v", m)
+		}
+	}
+	// Numbers beyond the file are noted.
+	binary.LittleEndian.PutUint32(b[len(testDump())+8:], 1<<12)
+	if p, err := Read(bytes.NewReader(b), int64(len(b))); err != nil || len(p.Unloaded) != 0 || len(p.Notes) == 0 {
+		t.Errorf("%v, %+v", err, p)
+	}
+}
+
+// TestFaultsWithoutCode reads the dumps of Breakpad that do not tell the si_code: each tells its address.
+func TestFaultsWithoutCode(t *testing.T) {
+	for file, want := range map[string]uint64{"linux_write_to_under_4k.dmp": 0xf93, "linux_write_to_outside_module.dmp": 0x390000, "linux_jmp_to_module_not_exe_region.dmp": 0x616500} {
+		b, err := os.ReadFile(filepath.Join(dumps, file))
+		if err != nil {
+			t.Skip("no conformance data here")
+		}
+		p, err := Read(bytes.NewReader(b), int64(len(b)))
+		if err != nil || !p.Cause.HasAddress() || p.Cause.Address != want {
+			t.Errorf("%s: %v, %+v", file, err, p.Cause)
+		}
+	}
+}
+
 // TestHostile damages each number of a dump. Reading must return an error, a note or the intact parts, and must not trust a
 // size that exceeds the file.
 func TestHostile(t *testing.T) {
-	whole := testDump()
+	whole := withUnloaded(testDump())
 	for at := 0; at+4 <= len(whole); at += 2 {
 		for _, v := range []uint32{1 << 31, 0xffffffff, 0x10000000, uint32(len(whole))} {
 			b := bytes.Clone(whole)
@@ -151,6 +211,7 @@ func TestIdentities(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(testDump())
+	f.Add(withUnloaded(testDump()))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if p, err := Read(bytes.NewReader(b), int64(len(b))); err == nil {
 			check(t, p, len(b))

@@ -76,6 +76,8 @@ type Row struct {
 	Exact  bool   `json:"exact,omitempty"`
 	Module string `json:"module,omitempty"`
 	Offset Hex    `json:"offset,omitempty"`
+	// Unloaded are the modules that lay at the address before, and the offsets in them: "x.dll+0x2345".
+	Unloaded []string `json:"unloaded,omitempty"`
 	// Section is the number, counted from 1, of the module's section that contains the address, and SectionOffset the offset in
 	// that section. Both are 0 if the module's file is not available.
 	Section       int `json:"section,omitempty"`
@@ -198,6 +200,9 @@ func (r *Row) at() string {
 	if r.Module == "" {
 		if r.Number < 0 {
 			return ""
+		}
+		if len(r.Unloaded) > 0 {
+			return "unloaded " + strings.Join(r.Unloaded, " or ")
 		}
 		return fmt.Sprintf("%#x", uint64(r.Address))
 	}

@@ -229,7 +229,7 @@ func (u *Unwinder) caller(f *Frame) (next caller, ok bool) {
 			ruled = true
 		}
 	}
-	for _, try := range []func() (caller, bool){s.signalReturn, s.returned, s.framePointer, s.scan} {
+	for _, try := range []func() (caller, bool){s.signalReturn, s.returned, s.linkRegister, s.stackTop, s.framePointer, s.scan} {
 		if next, ok := try(); ok && s.accept(&next) {
 			return next, true
 		} else if next.outermost {

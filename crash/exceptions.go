@@ -1,0 +1,57 @@
+package crash
+
+import "logparser/message"
+
+// The exceptions of Windows, as its headers name them.
+
+var exceptionNames = map[uint32]string{
+	accessViolation: "EXCEPTION_ACCESS_VIOLATION", inPageError: "EXCEPTION_IN_PAGE_ERROR",
+	0xc0000008: "STATUS_INVALID_HANDLE", 0xc000000d: "STATUS_INVALID_PARAMETER", 0xc0000017: "STATUS_NO_MEMORY", 0xc000001d: "EXCEPTION_ILLEGAL_INSTRUCTION",
+	0xc0000025: "EXCEPTION_NONCONTINUABLE_EXCEPTION", 0xc000008c: "EXCEPTION_ARRAY_BOUNDS_EXCEEDED",
+	0xc000008d: "EXCEPTION_FLT_DENORMAL_OPERAND", 0xc000008e: "EXCEPTION_FLT_DIVIDE_BY_ZERO", 0xc000008f: "EXCEPTION_FLT_INEXACT_RESULT",
+	0xc0000091: "EXCEPTION_FLT_OVERFLOW", 0xc0000092: "EXCEPTION_FLT_STACK_CHECK", 0xc0000093: "EXCEPTION_FLT_UNDERFLOW", 0xc0000090: "EXCEPTION_FLT_INVALID_OPERATION",
+	0xc0000094: "EXCEPTION_INT_DIVIDE_BY_ZERO", 0xc0000095: "EXCEPTION_INT_OVERFLOW",
+	0xc0000096: "EXCEPTION_PRIV_INSTRUCTION", 0xc00000fd: "EXCEPTION_STACK_OVERFLOW",
+	0xc0000135: "STATUS_DLL_NOT_FOUND", 0xc0000139: "STATUS_ENTRYPOINT_NOT_FOUND", 0xc0000142: "STATUS_DLL_INIT_FAILED", 0xc0000420: "STATUS_ASSERTION_FAILURE",
+	0xc0000194: "STATUS_POSSIBLE_DEADLOCK", 0xc000013a: "STATUS_CONTROL_C_EXIT", 0xc0000374: "STATUS_HEAP_CORRUPTION", 0xc0000409: "STATUS_STACK_BUFFER_OVERRUN",
+	0xc0000417: "STATUS_INVALID_CRUNTIME_PARAMETER", 0xc0000602: "STATUS_FAIL_FAST_EXCEPTION",
+	0x80000001: "EXCEPTION_GUARD_PAGE", 0x80000002: "EXCEPTION_DATATYPE_MISALIGNMENT",
+	0x80000003: "EXCEPTION_BREAKPOINT", 0x80000004: "EXCEPTION_SINGLE_STEP",
+	0x40010005: "DBG_CONTROL_C", 0x40010006: "DBG_PRINTEXCEPTION_C", 0x406d1388: "MS_VC_EXCEPTION (a thread's name)", 0xe06d7363: "C++ exception (MSVC)", 0x20474343: "C++ exception (GCC)", 0xe0434352: "CLR exception",
+}
+
+var exceptionMeanings = map[uint32]message.Text{
+	0xc000001d: message.Textf("an instruction that the processor does not know, or one put there to stop"),
+	0xc0000094: message.Textf("division of a whole number by zero"),
+	0xc00000fd: message.Textf("the stack is full"),
+	0xc0000374: message.Textf("the heap is damaged"),
+	0xc0000409: message.Textf("the program ended itself (fast fail), or a buffer on the stack was overrun"),
+	0x80000003: message.Textf("a breakpoint"),
+	0xe06d7363: message.Textf("an exception that was not caught"),
+	0x20474343: message.Textf("an exception that was not caught"),
+	0xe0434352: message.Textf("an exception that was not caught"),
+}
+
+// fastFail is the exception of a program that ends itself by __fastfail: its first parameter says why.
+const fastFail = 0xc0000409
+
+// TakeFastFail takes the first parameter of an exception, which says of some why the program ended itself.
+func (c *Cause) TakeFastFail(parameter uint64) {
+	if c.HasException && c.Exception == fastFail && parameter < 1<<32 {
+		c.FastFail, c.HasFastFail = uint32(parameter), true
+	}
+}
+
+// fastFailNames are those of winnt.h, without FAST_FAIL_.
+var fastFailNames = map[uint32]string{
+	0: "LEGACY_GS_VIOLATION", 1: "VTGUARD_CHECK_FAILURE", 2: "STACK_COOKIE_CHECK_FAILURE", 3: "CORRUPT_LIST_ENTRY", 4: "INCORRECT_STACK",
+	5: "INVALID_ARG", 6: "GS_COOKIE_INIT", 7: "FATAL_APP_EXIT", 8: "RANGE_CHECK_FAILURE", 9: "UNSAFE_REGISTRY_ACCESS",
+	10: "GUARD_ICALL_CHECK_FAILURE", 11: "GUARD_WRITE_CHECK_FAILURE", 12: "INVALID_FIBER_SWITCH", 13: "INVALID_SET_OF_CONTEXT",
+	14: "INVALID_REFERENCE_COUNT", 18: "INVALID_JUMP_BUFFER", 19: "MRDATA_MODIFIED", 20: "CERTIFICATION_FAILURE", 21: "INVALID_EXCEPTION_CHAIN",
+	22: "CRYPTO_LIBRARY", 23: "INVALID_CALL_IN_DLL_CALLOUT", 24: "INVALID_IMAGE_BASE", 25: "DLOAD_PROTECTION_FAILURE", 26: "UNSAFE_EXTENSION_CALL",
+	27: "DEPRECATED_SERVICE_INVOKED", 28: "INVALID_BUFFER_ACCESS", 29: "INVALID_BALANCED_TREE", 30: "INVALID_NEXT_THREAD",
+	31: "GUARD_ICALL_CHECK_SUPPRESSED", 32: "APCS_DISABLED", 33: "INVALID_IDLE_STATE", 34: "MRDATA_PROTECTION_FAILURE",
+	35: "UNEXPECTED_HEAP_EXCEPTION", 36: "INVALID_LOCK_STATE", 37: "GUARD_JUMPTABLE", 38: "INVALID_LONGJUMP_TARGET", 39: "INVALID_DISPATCH_CONTEXT",
+	40: "INVALID_THREAD", 41: "INVALID_SYSCALL_NUMBER", 42: "INVALID_FILE_OPERATION", 43: "LPAC_ACCESS_DENIED", 44: "GUARD_SS_FAILURE",
+	45: "LOADER_CONTINUITY_FAILURE",
+}
