@@ -173,7 +173,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return m, err
 	}
 	var code *hooks.Code
-	if atHooks && own.Machine == string(values.X8664) {
+	if atHooks {
 		if code, err = hooks.Open(own); err != nil {
 			return m, err
 		}

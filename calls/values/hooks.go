@@ -10,9 +10,6 @@ import (
 	"logparser/symbols/types"
 )
 
-// word is the size of a pointer in bytes. Hooks are followed on x86-64 only.
-const word = 8
-
 // AtHooks changes a function's plan if its code calls the hooks of -finstrument-functions. At those calls, values are no longer
 // where the calling convention puts them, so AtHooks replaces their places by those at the calls. A value whose place at the
 // calls is not known becomes unknown.
@@ -56,7 +53,7 @@ func (f *Function) keepAt(enter []hooks.Hook) {
 		}
 		place := ""
 		if len(enter) > 0 {
-			place = enter[0].Place(at, word, func(_, n int) int { return n })
+			place = enter[0].Place(at, enter[0].Word(), func(_, n int) int { return n })
 		}
 		i := slices.Index(keeps, place)
 		switch {
@@ -145,7 +142,7 @@ func copiedAt(h *hooks.Hook, v *Value) (place string) {
 			v.Op = Op{Kind: Direct, Size: v.Op.Size}
 		}
 	case v.Op.Kind == View && v.Op.At && v.Op.Offset == 0 && h.Quiet():
-		place = h.Copy(v.Place, 2*word, func(_, n int) int { return n })
+		place = h.Copy(v.Place, 2*h.Word(), func(_, n int) int { return n })
 		v.Op.At = place == ""
 	}
 	return place
@@ -153,7 +150,7 @@ func copiedAt(h *hooks.Hook, v *Value) (place string) {
 
 // placeAt returns the place of a value at a hook, or "" if it is not known.
 func placeAt(h *hooks.Hook, v *Value) string {
-	size := word
+	size := h.Word()
 	switch {
 	case v.Op.Kind == Unknown:
 		return ""
@@ -167,7 +164,7 @@ func placeAt(h *hooks.Hook, v *Value) string {
 	case !h.Quiet():
 		return "" // the memory that the pointer leads to may not have the value yet
 	case v.Op.Kind == View && !v.Op.At && strings.Contains(v.Place, "+"):
-		size = 2 * word
+		size = 2 * h.Word()
 	}
 	place := h.Place(v.Place, size, func(from, n int) int {
 		if v.Op.Kind != Direct {

@@ -18,7 +18,7 @@ func TestCallsThatAreLeft(t *testing.T) {
 	for _, build := range []struct{ compiler, options string }{
 		{"g++", returns + "-O0"}, {"g++", returns + "-O2"}, {"g++", returns + "-O2 -fno-plt"}, {"g++", returns + "-O2 -fcf-protection -Wl,-z,ibtplt"},
 		{"g++", returns + "-O2 -fno-pie -no-pie"}, {"g++", returns + "-m32 -O2 -fno-pie -no-pie"},
-		{"g++", "-O2 -finstrument-functions"}, {"clang++", "-O2 -finstrument-functions"},
+		{"g++", "-O2 -finstrument-functions"}, {"g++", "-m32 -O2 -finstrument-functions"}, {"clang++", "-O2 -finstrument-functions"},
 	} {
 		t.Run(build.compiler+" "+strings.ReplaceAll(build.options, ",", " "), func(t *testing.T) {
 			compiler := findCompiler(build.compiler)

@@ -29,6 +29,8 @@ var prototypeBuilds = []struct {
 	{"gcc -O2", []string{"g++", "-O2", "-minstrument-return=call"}, ""},
 	{"gcc -m32 -O0", []string{"g++", "-m32", "-fno-pie", "-no-pie", "-O0", "-minstrument-return=call"}, ""},
 	{"gcc -m32 -O2", []string{"g++", "-m32", "-fno-pie", "-no-pie", "-O2", "-minstrument-return=call"}, ""},
+	{"gcc -m32 -O0 -finstrument-functions", []string{"g++", "-m32", "-O0", "-finstrument-functions"}, ""},
+	{"gcc -m32 -O2 -finstrument-functions", []string{"g++", "-m32", "-fno-pie", "-no-pie", "-O2", "-finstrument-functions"}, ""},
 	{"clang -O0", []string{"clang++", "-O0"}, ""},
 	{"clang -O2", []string{"clang++", "-O2"}, ""},
 	{"gcc -O0 -finstrument-functions", []string{"g++", "-O0", "-finstrument-functions"}, ""},

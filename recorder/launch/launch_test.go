@@ -120,14 +120,14 @@ func TestWithoutValues(t *testing.T) {
 		{Program{Format: ELF, Machine: elf.EM_AARCH64, Bits: 64, Calls: HookFunctions}, false, "none on arm64"},
 		{Program{Format: ELF, Machine: elf.EM_AARCH64, Bits: 64, Calls: HookFunctions, Sleds: SledXRay}, false, ""},
 		{Program{Format: ELF, Machine: elf.EM_AARCH64, Bits: 64, Sleds: SledXRay}, true, "no registers are taken of app"},
-		{Program{Format: ELF, Machine: elf.EM_386, Bits: 32, Calls: HookFunctions}, false, "of 32 bits"},
+		{Program{Format: ELF, Machine: elf.EM_386, Bits: 32, Calls: HookFunctions}, false, ""},
 		{Program{Format: ELF, Machine: elf.EM_386, Bits: 32, Calls: HookEntry}, false, ""},
 		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64, Calls: HookFunctions, dll: "logrec.dll"}, false, ""},
 		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64, Calls: HookPenter, dll: "logrec.dll"}, false, "/Gh and /GH"},
 		{Program{Format: PE, Machine: elf.EM_X86_64, Bits: 64}, false, "calls no hooks"},
 		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Calls: HookPenter, dll: "logrec.dll"}, false, ""},
 		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Calls: HookEntry, dll: "logrec.dll"}, false, ""},
-		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Calls: HookFunctions, dll: "logrec.dll"}, false, "of 32 bits"},
+		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Calls: HookFunctions, dll: "logrec.dll"}, false, "of Windows for x86"},
 		{Program{Format: PE, Machine: elf.EM_386, Bits: 32, Linked: true}, false, ""},
 	} {
 		test.program.Path = "/a/app"

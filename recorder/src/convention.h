@@ -30,12 +30,18 @@
 #define LR_HAVE_PLANS 0
 #endif
 
-/* 1 on x86-64. Elsewhere only the slow path takes values, never in the middle of a function, and LOGREC_VALUES=raw is
- * not available. */
+/* 1 on x86-64. Elsewhere only the slow path takes values, and LOGREC_VALUES=raw is not available. */
 #if LR_HAVE_PLANS && defined(__x86_64__)
 #define LR_HAVE_ALL_PLANS 1
 #else
 #define LR_HAVE_ALL_PLANS 0
+#endif
+
+/* 1 where values are taken in the middle of functions, at the hooks of -finstrument-functions. */
+#if LR_HAVE_ALL_PLANS || (LR_HAVE_PLANS && defined(__i386__) && defined(__ELF__))
+#define LR_HAVE_HOOK_PLANS 1
+#else
+#define LR_HAVE_HOOK_PLANS 0
 #endif
 
 /* 1 where calls that end with a jump are told (jumps.h), which needs to see a longjmp. */

@@ -230,7 +230,7 @@ LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr
 LR_INLINE int returns_something(uintptr_t function, const struct lr_place *at) { return look_up_values(function, at, 1) != NULL; }
 LR_INLINE size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
 /* The stack of the function that called a hook begins behind the hook's return address. */
-LR_INLINE uintptr_t stack_of(const struct lr_place *at) { return by_hook(at) ? at->frame + LR_BELOW_CALL - 8 : at->frame; }
+LR_INLINE uintptr_t stack_of(const struct lr_place *at) { return by_hook(at) ? at->frame + LR_BELOW_CALL - sizeof(uintptr_t) : at->frame; }
 /* take_arguments and take_results write the values that a program takes. take_results leaves the innermost
  * call on the stack. */
 LR_INLINE uint8_t *take_arguments(uint8_t *p, const struct lr_program *program, const struct lr_place *at) {

@@ -70,7 +70,8 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
     const char *name;
     uint8_t slot, enter, leave;
 #if defined(__i386__)
-  } names[] = {{INTEGER(eax), 1, 1}, {INTEGER(ecx), 1, 0}, {INTEGER(edx), 1, 1}};
+  } names[] = {{INTEGER(eax), 1, 1}, {INTEGER(ecx), 1, 0}, {INTEGER(edx), 1, 1}, {INTEGER(ebx), 0, 0}, {INTEGER(ebp), 0, 0},
+               {INTEGER(esi), 0, 0}, {INTEGER(edi), 0, 0}};
 #else
   } names[] = {{INTEGER(rcx), 1, 0}, {INTEGER(r8), 1, 0},  {INTEGER(r9), 1, 0},  {INTEGER(rbx), 0, 0}, {INTEGER(rbp), 0, 0},
                {INTEGER(r10), 0, 0}, {INTEGER(r11), 0, 0}, {INTEGER(r12), 0, 0}, {INTEGER(r13), 0, 0}, {INTEGER(r14), 0, 0},
@@ -81,7 +82,12 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
                {INTEGER(rdx), 1, 1}, {INTEGER(rax), 1, 1}, {INTEGER(rsi), 1, 0}, {INTEGER(rdi), 1, 0}};
 #endif
 #endif
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+#if defined(__i386__)
+  const size_t first = hook ? 3 : 0; /* hooks_cyg_i386.S keeps those that calls preserve */
+#else
+  const size_t first = 0;
+#endif
+  for (size_t i = first; i < sizeof names / sizeof *names; i++)
     if ((hook || (leave ? names[i].leave : names[i].enter)) && is(w, names[i].name)) return names[i].slot;
   return vector_slot(w, leave, hook);
 }
@@ -96,9 +102,14 @@ LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
   const int below = number.n && *number.s == '-';
   if (below) number.s++, number.n--;
   const int32_t distance = (int32_t)lr_plan_number(number, 10, 0, MOST_STACK, wrong);
-  if (is(name, "rsp") && !below) return distance;
+#if defined(__i386__)
+  static const char stack_pointer[] = "esp";
+#else
+  static const char stack_pointer[] = "rsp";
+#endif
+  if (is(name, stack_pointer) && !below) return distance;
   const int32_t slot = register_slot(name, 0, 1);
-  if (slot < 0 || *name.s != 'r') { /* not a register, or a vector register, which cannot hold an address */
+  if (slot < 0 || *name.s != *stack_pointer) { /* not a register, or a vector register, which cannot hold an address */
     if (!*wrong) *wrong = lr_not_a_place;
     return 0;
   }

@@ -307,7 +307,7 @@ LR_OWN static void read_function(struct reading *r) {
 
 /* read_hook begins a hook of the current function. */
 LR_OWN static void read_hook(struct reading *r) {
-  if (!LR_HAVE_ALL_PLANS || !r->in_function) return wrong(r, not_here);
+  if (!LR_HAVE_HOOK_PLANS || !r->in_function) return wrong(r, not_here);
   if (r->hooks == MOST_FUNCTIONS) return wrong(r, too_many);
   const uint64_t rva = begin_function(r);
   if (r->fill) {

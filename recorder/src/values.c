@@ -99,9 +99,9 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN size_t lr_
  * the return address, memory can always be read; elsewhere only if the plan is right. 0: it cannot be read. */
 LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
   uintptr_t at = frame + POINTER_BYTES + (uintptr_t)source;
-#if LR_HAVE_ALL_PLANS
+#if LR_HAVE_HOOK_PLANS
   if (source & LR_AT_REGISTER)
-    at = (uintptr_t)((const uint64_t *)r)[source >> LR_REGISTER_SHIFT & 31] + (uintptr_t)(source & ((1 << LR_REGISTER_SHIFT) - 1)) - LR_MIDDLE;
+    at = ((const uintptr_t *)(const void *)r)[source >> LR_REGISTER_SHIFT & 31] + (uintptr_t)(source & ((1 << LR_REGISTER_SHIFT) - 1)) - LR_MIDDLE;
 #else
   (void)r;
 #endif

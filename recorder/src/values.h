@@ -14,10 +14,12 @@
 #endif
 
 #if defined(__i386__) || defined(_M_IX86)
-/* What hooks_fentry_i386.S and hooks_i386_windows.S keep. st0: points to the 10 bytes of that register. */
+/* What hooks_fentry_i386.S and hooks_i386_windows.S keep. st0: points to the 10 bytes of that register. The rest is what
+ * hooks_cyg_i386.S keeps, and nothing else. */
 struct lr_registers {
   uint32_t eax, ecx, edx;
   const uint8_t *st0;
+  uint32_t ebx, ebp, esi, edi;
 };
 #elif defined(__aarch64__)
 /* What hooks_patched_aarch64.S keeps: v0 to v7, each as two words with the lower one first, and x0 to x8. */

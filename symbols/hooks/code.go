@@ -46,11 +46,17 @@ var called = map[string]kind{
 	"___chkstk_ms":                  bystands, // MinGW's and Microsoft's, before more than a page of stack is taken
 	"__chkstk":                      bystands,
 	"__stack_chk_fail":              ends,
+	"__stack_chk_fail_local":        ends, // of x86
 	"_Unwind_Resume":                ends,
 }
 
-// A convention is what calls do to registers.
+// A convention is what calls do to registers, and what the registers are.
 type convention struct {
+	// word is the size of a register in bytes, and names the names of the registers in plans, by number.
+	word  int
+	names []string
+	// pointers are registers by which the recorder finds memory, in the order in which they are chosen.
+	pointers []int
 	// seen are the registers that a hook finds as they are at its call, and that the recorder keeps.
 	seen []int
 	// preserved are those that a call leaves as they are.
@@ -62,14 +68,22 @@ type convention struct {
 var (
 	// With lazy binding the first call goes through glibc's resolver, which changes r10 and r11.
 	sysV = convention{
+		word: 8, names: names, pointers: pointers64,
 		seen:      slices.Concat(through(rax, 9), through(r12, vector+7)),
 		preserved: append([]int{rbx, rsp, rbp}, through(r12, r15)...),
 	}
 	win64 = convention{
+		word: 8, names: names, pointers: pointers64,
 		seen:      slices.Concat(through(rax, 9), through(r12, vector+3), through(vector+6, vector+15)),
 		preserved: slices.Concat([]int{rbx, rsp, rbp, rsi, rdi}, through(r12, r15), through(vector+6, vector+15)),
 		whole:     through(vector+6, vector+15),
 	}
+	// The recorder does not see the registers that any call may change.
+	sysV32 = convention{
+		word: 4, names: names32, pointers: []int{rsp, rbp, rbx, rsi, rdi},
+		seen: []int{rbx, rbp, rsi, rdi}, preserved: []int{rbx, rsp, rbp, rsi, rdi},
+	}
+	pointers64 = []int{rsp, rbp, rax, rcx, rdx, rbx, 8, 9, 12, 13, 14, 15}
 )
 
 // through returns the numbers from one to another.
@@ -80,13 +94,14 @@ func through(first, last int) (list []int) {
 	return list
 }
 
-// Code is the code of an image for x86-64.
+// Code is the code of an image for x86-64, or for x86 of ELF.
 type Code struct {
 	im    *image.Image
 	calls *convention
 	text  []textSection
 	slots map[uint64]kind // what pointers in memory (GOT, import table) lead to, by the pointers' RVAs
 	local map[uint64]kind // functions of the image, by their RVAs
+	got   uint64          // where the global offset table of x86 lies, by which code finds the slots
 	// found are the return addresses of calls of hooks, ascending.
 	found []site
 	// jumps are where the code jumps to the hook of leaves, ascending. Functions without a result end in that way.
@@ -121,7 +136,8 @@ const (
 
 // Open looks for calls of hooks in an image, and returns nil where there are none.
 func Open(im *image.Image) (*Code, error) {
-	if im.Machine != "x86-64" || im.PointerSize != 8 || im.Relocatable {
+	wide := im.Machine == "x86-64" && im.PointerSize == 8
+	if !wide && (im.Machine != "x86" || im.Kind != image.ELF) || im.Relocatable {
 		return nil, nil
 	}
 	c := &Code{im: im, left: maxDecoded}
@@ -145,8 +161,16 @@ func Open(im *image.Image) (*Code, error) {
 func (c *Code) names() error {
 	c.slots, c.local, c.calls = make(map[uint64]kind), make(map[uint64]kind), &sysV
 	imports := c.imports
-	if c.im.Kind == image.PE {
+	switch {
+	case c.im.Kind == image.PE:
 		c.calls, imports = &win64, c.importsOfPE
+	case c.im.PointerSize == 4:
+		c.calls = &sysV32
+		for _, name := range []string{".got", ".got.plt"} {
+			if s := c.im.Section(name); s != nil && s.Addr >= c.im.Base {
+				c.got = s.Addr - c.im.Base
+			}
+		}
 	}
 	if err := imports(); err != nil {
 		return err
@@ -159,6 +183,28 @@ func (c *Code) names() error {
 		c.local[rva] = called[name]
 	}
 	return nil
+}
+
+// A relocations is how an image has what the loader is to do.
+type relocations struct {
+	sections      []string
+	entry, symbol int64 // bytes of one, and of a symbol
+	slot, data    uint32
+}
+
+var (
+	relocations64 = relocations{[]string{".rela.plt", ".rela.dyn"}, 24, 24, uint32(elf.R_X86_64_JMP_SLOT), uint32(elf.R_X86_64_GLOB_DAT)}
+	relocations32 = relocations{[]string{".rel.plt", ".rel.dyn"}, 8, 16, uint32(elf.R_386_JMP_SLOT), uint32(elf.R_386_GLOB_DAT)}
+)
+
+// read returns where a relocation is, the number of its symbol, and its kind.
+func (r *relocations) read(order binary.ByteOrder, b []byte) (at, symbol uint64, kind uint32) {
+	if r.entry == relocations32.entry {
+		info := order.Uint32(b[4:])
+		return uint64(order.Uint32(b)), uint64(info >> 8), info & 0xff
+	}
+	info := order.Uint64(b[8:])
+	return order.Uint64(b), info >> 32, uint32(info)
 }
 
 // imports finds the pointers that the loader sets to known functions.
@@ -175,27 +221,31 @@ func (c *Code) imports() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{".rela.plt", ".rela.dyn"} {
+	form := &relocations64
+	if c.calls.word == 4 {
+		form = &relocations32
+	}
+	for _, name := range form.sections {
 		s := c.im.Section(name)
 		if s == nil {
 			continue
 		}
-		relocations, err := s.Content()
+		content, err := s.Content()
 		if err != nil {
 			return err
 		}
-		const entry, chunk = 24, 4096
-		for off := int64(0); off+entry <= relocations.Size() && off < entry*maxRelocations; off += entry * chunk {
-			b, err := relocations.Upto(off, entry*chunk)
+		const chunk = 4096
+		for off := int64(0); off+form.entry <= content.Size() && off < form.entry*maxRelocations; off += form.entry * chunk {
+			b, err := content.Upto(off, form.entry*chunk)
 			if err != nil {
 				return err
 			}
-			for ; len(b) >= entry; b = b[entry:] {
-				at, info := c.im.Order.Uint64(b), c.im.Order.Uint64(b[8:])
-				if t := elf.R_X86_64(info & 0xffffffff); t != elf.R_X86_64_JMP_SLOT && t != elf.R_X86_64_GLOB_DAT || at < c.im.Base {
+			for ; int64(len(b)) >= form.entry; b = b[form.entry:] {
+				at, n, kind := form.read(c.im.Order, b)
+				if kind != form.slot && kind != form.data || at < c.im.Base {
 					continue
 				}
-				symbol, err := list.Bytes(24*int64(info>>32), 4)
+				symbol, err := list.Bytes(form.symbol*int64(n), 4)
 				if err != nil {
 					continue // it has no such symbol
 				}
@@ -306,9 +356,10 @@ func (c *Code) find() {
 			case b[0] == 0xe8 || b[0] == 0xe9:
 				size, jump = 5, b[0] == 0xe9
 				target = c.function(t.rva + uint64(i) + 5 + relative(b[1:]))
-			case b[0] == 0xff && (b[1] == 0x15 || b[1] == 0x25) && len(b) >= 6:
-				size, jump = 6, b[1] == 0x25
-				target = c.slots[t.rva+uint64(i)+6+relative(b[2:])]
+			case b[0] == 0xff && len(b) >= 6:
+				if slot, jumps, ok := c.through(b, t.rva+uint64(i)); ok {
+					size, jump, target = 6, jumps, c.slots[slot]
+				}
 			}
 			switch {
 			case jump && target == leaves && len(c.jumps) < maxSites:
@@ -325,6 +376,21 @@ func (c *Code) find() {
 // relative reads the signed distance of a call or jump.
 func relative(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
 
+// through returns the slot that a call or jump of 6 bytes goes through, which has its address in it.
+func (c *Code) through(b []byte, rva uint64) (slot uint64, jumps, ok bool) {
+	if c.calls.word == 8 {
+		return rva + 6 + relative(b[2:]), b[1] == 0x25, b[1] == 0x15 || b[1] == 0x25
+	}
+	at := uint64(binary.LittleEndian.Uint32(b[2:]))
+	switch b[1] {
+	case 0x15, 0x25:
+		return at - c.im.Base, b[1] == 0x25, true
+	case 0x93, 0x95, 0x96, 0x97, 0xa3: // by ebx, ebp, esi, edi, which have the address of the global offset table; in a PLT by ebx
+		return c.got + relative(b[2:]), b[1] == 0xa3, true
+	}
+	return 0, false, false
+}
+
 // function returns the kind of the function at an RVA, which may be a jump to a known function through a pointer, as
 // in a PLT.
 func (c *Code) function(rva uint64) kind {
@@ -333,16 +399,28 @@ func (c *Code) function(rva uint64) kind {
 	}
 	b := c.at(rva)
 	n := uint64(0)
-	if x86.Endbr(b, 64) {
+	if x86.Endbr(b, 8*c.calls.word) {
 		n = 4
 	}
 	if n < uint64(len(b)) && b[n] == 0xf2 { // bnd
 		n++
 	}
-	if b = b[min(n, uint64(len(b))):]; len(b) < 6 || b[0] != 0xff || b[1] != 0x25 {
+	if b = b[min(n, uint64(len(b))):]; len(b) < 6 || b[0] != 0xff {
 		return other
 	}
-	return c.slots[rva+n+6+relative(b[2:])]
+	if slot, jumps, ok := c.through(b, rva+n); ok && jumps {
+		return c.slots[slot]
+	}
+	return other
+}
+
+// loadsPC returns the register that a call of x86 loads with where it returns to; see [x86.LoadsPC].
+func (c *Code) loadsPC(inst *x86asm.Inst, rva uint64) (r int, ok bool) {
+	to, ok := jumpTarget(inst, rva)
+	if !ok || c.calls.word != 4 {
+		return 0, false
+	}
+	return x86.LoadsPC(c.at(to))
 }
 
 // target returns the kind of the function that the call at an RVA calls.
@@ -350,8 +428,10 @@ func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
 	if to, ok := jumpTarget(inst, rva); ok {
 		return c.function(to)
 	}
-	if m, ok := inst.Args[0].(x86asm.Mem); ok && m.Base == x86asm.RIP && m.Index == 0 {
-		return c.slots[rva+uint64(inst.Len)+uint64(x86.Distance(m.Disp))]
+	if b := c.at(rva); inst.Len == 6 && len(b) >= 6 && b[0] == 0xff {
+		if slot, _, ok := c.through(b, rva); ok {
+			return c.slots[slot]
+		}
 	}
 	return other
 }

@@ -162,6 +162,57 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// TestX86 follows functions for x86, whose arguments lie on the stack.
+func TestX86(t *testing.T) {
+	const enter, leave = 0x100000, 0x200000
+	of := func(text string) *Code {
+		c := codeOf(text)
+		c.calls = &sysV32
+		return c
+	}
+	const thunk = "8b1c24c3" // mov (%esp),%ebx; ret, behind the function
+	for _, test := range []struct {
+		name, code, behind string
+		places             map[string]string
+	}{
+		// push %ebp; mov %esp,%ebp; push %ebx; sub $0x14,%esp; call (thunk); mov 0x10(%ebp),%edx; mov %dl,-0xc(%ebp)
+		// mov 4(%ebp),%eax; sub $8,%esp; push %eax; push %eax
+		{"gcc -O0 PIC", callTo(enter, "5589e55383ec14e8130000008b55108855f48b450483ec085050"), thunk,
+			map[string]string{"stack+0 4": "esp:48", "stack+4 8": "esp:52", "ebx 4": "esp:36", "eax 4": ""}},
+		// push %ebx; call next; pop %ebx; sub $8,%esp; mov %ecx,%esi
+		{"clang PIC", callTo(enter, "53e8000000005b83ec0889ce"), "", map[string]string{"stack+0 4": "esp:16", "ecx 4": "esi"}},
+		// lea 4(%esp),%ecx; and $-16,%esp; push -4(%ecx); push %ebp; mov %esp,%ebp
+		{"an aligned frame", callTo(enter, "8d4c240483e4f0ff71fc5589e5"), "", map[string]string{"stack+0 4": "", "esi 4": "esi"}},
+		{"mov %eax,4(%esp)", callTo(enter, "89442404"), "", map[string]string{"stack+0 4": "", "stack+4 4": "esp:8"}},
+	} {
+		c := of(test.code + test.behind)
+		h := c.Enter(0, uint64(len(test.code)/2))
+		if h == nil {
+			t.Errorf("%s: it is not followed", test.name)
+			continue
+		}
+		checkPlaces(t, test.name, h, test.places)
+	}
+	for _, test := range []struct {
+		name, code string
+		places     map[string]string
+	}{
+		// mov %ebx,%eax; mov %esi,%edx; lea -8(%ebp),%esp; pop %ebx; pop %ebp; ret
+		{"in registers", callTo(leave, "") + "89d889f28d65f85b5dc3", map[string]string{"eax 4": "ebx", "eax+edx 8": "ebx+esi", "st0 8": ""}},
+		// fldl -0x10(%ebp); leave; ret
+		{"a double", callTo(leave, "") + "dd45f0c9c3", map[string]string{"st0 8": "ebp:-16", "st0 4": ""}},
+		// mov %ebx,%eax; pop %ecx; lea -4(%ecx),%esp; ret
+		{"an aligned frame", callTo(leave, "") + "89d8598d61fcc3", map[string]string{"eax 4": "ebx"}},
+	} {
+		list := of(test.code).Leaves(0, uint64(len(test.code)/2))
+		if len(list) != 1 {
+			t.Errorf("%s: %+v", test.name, list)
+			continue
+		}
+		checkPlaces(t, test.name, &list[0], test.places)
+	}
+}
+
 // FuzzFollow follows code that is anything. It ends, and says no place that is none.
 func FuzzFollow(f *testing.F) {
 	for _, test := range entering {
@@ -174,15 +225,13 @@ func FuzzFollow(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := codeOf(hex.EncodeToString(b))
-		if len(b)%2 == 1 {
-			c.calls = &win64
-		}
+		c.calls = []*convention{&sysV, &win64, &sysV32}[len(b)%3]
 		list := c.Leaves(0, uint64(len(b)))
 		if h := c.Enter(0, uint64(len(b))); h != nil {
 			list = append(list, *h)
 		}
 		for i := range list {
-			for _, place := range []string{"rdi", "rsi+rdx", "xmm7", "stack+16", "rax", "rax+rdx", "st0", "xmm0+xmm0h"} {
+			for _, place := range []string{"rdi", "rsi+rdx", "xmm7", "stack+16", "rax", "rax+rdx", "eax+edx", "st0", "xmm0+xmm0h"} {
 				got := list[i].Place(place, 16, all)
 				for _, part := range strings.Split(got, "+") {
 					register, _, _ := strings.Cut(part, ":")

@@ -37,7 +37,7 @@ func TestPassed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &Code{im: &image.Image{Kind: image.ELF}, text: []textSection{{0x1000, code}}, left: maxDecoded}
+		c := &Code{im: &image.Image{Kind: image.ELF}, calls: &sysV, text: []textSection{{0x1000, code}}, left: maxDecoded}
 		p := c.Passed(0x1000, uint64(len(code)), "rdi")
 		want := Passed{NotHidden: test.notHidden}
 		for _, name := range strings.Fields(test.reads) {
@@ -54,7 +54,7 @@ func TestPassed(t *testing.T) {
 func TestPassedBudget(t *testing.T) {
 	code := []byte{0x89, 0xf0, 0x48, 0x89, 0xfb, 0xc3} // mov eax, esi; mov rbx, rdi; ret
 	for left, want := range map[int]bool{2: false, 5: false, 6: true} {
-		c := &Code{im: &image.Image{Kind: image.ELF}, text: []textSection{{0x1000, code}}, left: left}
+		c := &Code{im: &image.Image{Kind: image.ELF}, calls: &sysV, text: []textSection{{0x1000, code}}, left: left}
 		if p := c.Passed(0x1000, uint64(len(code)), "rdi"); p.NotHidden != want {
 			t.Errorf("with %d instructions left: %v", left, p.NotHidden)
 		}

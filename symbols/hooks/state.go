@@ -20,20 +20,22 @@ const (
 )
 
 // names are the names of the registers in plans, by number.
-var names = [...]string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+var names = []string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"}
+
+// names32 are those of x86.
+var names32 = []string{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi"}
 
 // upperHalf ends the name of a vector register of which the upper 8 bytes are meant.
 const upperHalf = "h"
 
 // numberOf returns the number of a register by its name.
 func numberOf(name string) (int, bool) {
-	for i, n := range names {
-		if n == name {
-			return i, true
-		}
+	if i := slices.Index(names, name); i >= 0 {
+		return i, true
 	}
-	return 0, false
+	i := slices.Index(names32, name)
+	return max(i, 0), i >= 0
 }
 
 // A content is what is known of the value in a register or in memory, in terms of the registers and memory at the
@@ -59,7 +61,7 @@ const (
 
 // low returns a content of which only the low n bytes are known.
 func (v content) low(n int) content {
-	if v.of == register && v.offset != 0 && n < 8 {
+	if v.of == register && v.offset != 0 && n < v.n {
 		return content{}
 	}
 	v.n = min(v.n, n)
@@ -149,11 +151,12 @@ func overlaps(list []slot, base int, offset int64, n int) bool {
 
 // address returns the address of a memory operand.
 func (s *state) address(m x86asm.Mem) (base int, offset int64, ok bool) {
-	if m.Segment != 0 || m.Index != 0 || m.Base < x86asm.RAX || m.Base > x86asm.R15 {
+	i, size := reg(m.Base)
+	if m.Segment != 0 || m.Index != 0 || i < 0 || size != s.calls.word {
 		return 0, 0, false
 	}
-	v := s.registers[m.Base-x86asm.RAX]
-	return v.base, v.offset + x86.Distance(m.Disp), v.of == register && v.n == 8
+	v := s.registers[i]
+	return v.base, v.offset + x86.Distance(m.Disp), v.of == register && v.n == size
 }
 
 // maxSlots bounds the slots of a frame.
@@ -265,8 +268,8 @@ func (s *state) set(a x86asm.Arg, n int, v content) bool {
 		if i < 0 {
 			return false
 		}
-		if i == rsp && (v.of != register || v.n != 8) {
-			return false
+		if i == rsp && (v.of != register || v.n != s.calls.word) {
+			v = content{} // of the frame nothing is known any more
 		}
 		s.registers[i] = v
 		return true

@@ -64,7 +64,11 @@ func (s *state) step(inst *x86asm.Inst) bool {
 	case op == x86asm.POP:
 		return s.pop(to)
 	case op == x86asm.LEAVE:
-		return s.set(x86asm.RSP, 8, s.registers[rbp]) && s.pop(x86asm.RBP)
+		sp, bp := x86asm.RSP, x86asm.RBP
+		if s.calls.word == 4 {
+			sp, bp = x86asm.ESP, x86asm.EBP
+		}
+		return s.set(sp, s.calls.word, s.registers[rbp]) && s.pop(bp)
 	case op == x86asm.MOV:
 		n := sizeOf(inst, to)
 		v := s.get(from, n)
@@ -78,12 +82,12 @@ func (s *state) step(inst *x86asm.Inst) bool {
 		return s.set(to, sizeOf(inst, to), s.get(from, sizeOf(inst, from)))
 	case op == x86asm.LEA:
 		v := content{}
-		if m, ok := from.(x86asm.Mem); ok && sizeOf(inst, to) == 8 {
+		if m, ok := from.(x86asm.Mem); ok && sizeOf(inst, to) == s.calls.word {
 			if base, offset, ok := s.address(m); ok {
-				v = content{register, base, offset, 8}
+				v = content{register, base, offset, s.calls.word}
 			}
 		}
-		return s.set(to, 8, v)
+		return s.set(to, s.calls.word, v)
 	case op == x86asm.ADD, op == x86asm.SUB, op == x86asm.AND:
 		return s.compute(inst)
 	case op == x86asm.MOVD, op == x86asm.MOVQ:
@@ -139,10 +143,10 @@ func (s *state) compute(inst *x86asm.Inst) bool {
 	if by := s.get(inst.Args[1], 8); !immediate && by.of == constant && by.n == 8 && by.offset == int64(int32(by.offset)) {
 		n, immediate = x86asm.Imm(by.offset), true // the size of a large frame
 	}
-	if i, size := reg(r); isRegister && immediate && size == 8 && i < vector {
+	if i, size := reg(r); isRegister && immediate && size == s.calls.word && i < vector {
 		old := s.registers[i]
 		switch {
-		case old.of != register || old.n != 8:
+		case old.of != register || old.n != size:
 		case inst.Op == x86asm.ADD:
 			old.offset += x86.Distance(int64(n))
 			v = old
@@ -151,33 +155,34 @@ func (s *state) compute(inst *x86asm.Inst) bool {
 			v = old
 		case i == rsp:
 			s.bases++
-			v = content{register, registers + s.bases, 0, 8}
+			v = content{register, registers + s.bases, 0, size}
 		}
 	}
 	return s.set(to, sizeOf(inst, to), v)
 }
 
+// push follows what pushes an operand, or, where that is nil, a value that is not known.
 func (s *state) push(inst *x86asm.Inst, a x86asm.Arg) bool {
-	sp := s.registers[rsp]
-	if sp.of != register || sp.n != 8 || inst.DataSize == 16 {
+	sp, word := s.registers[rsp], s.calls.word
+	if sp.of != register || sp.n != word || inst.DataSize == 16 {
 		return false
 	}
-	v := s.get(a, 8)
-	s.registers[rsp].offset -= 8
-	return s.storeAt(sp.base, sp.offset-8, 8, v)
+	v := s.get(a, word)
+	s.registers[rsp].offset -= int64(word)
+	return s.storeAt(sp.base, sp.offset-int64(word), word, v)
 }
 
 func (s *state) pop(a x86asm.Arg) bool {
-	sp := s.registers[rsp]
-	if _, ok := a.(x86asm.Reg); !ok || sp.of != register || sp.n != 8 {
+	sp, word := s.registers[rsp], s.calls.word
+	if _, ok := a.(x86asm.Reg); !ok || sp.of != register || sp.n != word {
 		return false
 	}
-	v := s.loadAt(sp.base, sp.offset, 8)
-	s.registers[rsp].offset += 8
+	v := s.loadAt(sp.base, sp.offset, word)
+	s.registers[rsp].offset += int64(word)
 	if n, _ := reg(a.(x86asm.Reg)); n == rsp {
 		return false
 	}
-	return s.set(a, 8, v)
+	return s.set(a, word, v)
 }
 
 // float follows instructions of the x87 that move values.
@@ -188,8 +193,11 @@ func (s *state) float(inst *x86asm.Inst) bool {
 	switch inst.Op {
 	case x86asm.FLD:
 		v := content{}
-		if whole {
+		switch {
+		case whole:
 			v = s.load(m, extended)
+		case inMemory:
+			v = s.load(m, inst.MemBytes)
 		}
 		s.x87 = append(s.x87, v)
 		return true

@@ -20,6 +20,7 @@ type Hook struct {
 	// hook; otherwise they are the state at the hook, relative to the first instruction.
 	leaving bool
 	ends    []*state
+	calls   *convention
 }
 
 // Bounds of the instructions that are followed in a function.
@@ -29,11 +30,11 @@ const (
 )
 
 // initial is the content of a register that nothing has written.
-func initial(i int) content {
+func (c *convention) initial(i int) content {
 	if i >= vector {
 		return content{register, i, 0, 16}
 	}
-	return content{register, i, 0, 8}
+	return content{register, i, 0, c.word}
 }
 
 // decode decodes the instruction at an RVA.
@@ -41,7 +42,7 @@ func (c *Code) decode(rva uint64) (inst x86asm.Inst, ok bool) {
 	if c.left--; c.left < 0 {
 		return inst, false
 	}
-	inst, err := x86.Decode(c.at(rva), 64)
+	inst, err := x86.Decode(c.at(rva), 8*c.calls.word)
 	for _, p := range inst.Prefix {
 		if p&0xff == x86asm.PrefixLOCK || p.IsVEX() {
 			return inst, false
@@ -57,7 +58,7 @@ func (c *Code) Calls(low, size uint64) bool { return len(c.between(low, low+size
 func (c *Code) Enter(low, size uint64) *Hook {
 	s := &state{calls: c.calls, fixed: c.fixed, own: func(base int, _ int64) bool { return base == rsp || base >= registers }}
 	for i := range s.registers {
-		s.registers[i] = initial(i)
+		s.registers[i] = c.calls.initial(i)
 	}
 	waiting := make(map[uint64]*state) // the states with which jumps come to an instruction
 	arrive := func(at uint64, s *state) bool {
@@ -98,11 +99,17 @@ func (c *Code) Enter(low, size uint64) *Hook {
 		case inst.Op == x86asm.CALL:
 			switch c.target(&inst, rva) {
 			case enters:
-				return &Hook{RVA: next, ends: []*state{s}}
+				return &Hook{RVA: next, ends: []*state{s}, calls: c.calls}
 			case bystands:
 				s.registers[r10], s.registers[r11] = content{}, content{}
 			default:
-				return nil
+				r, ok := c.loadsPC(&inst, rva)
+				switch {
+				case ok:
+					s.registers[r] = content{}
+				case c.calls.word != 4 || target != next || !s.push(&inst, nil): // a pop follows of what it pushes
+					return nil
+				}
 			}
 		case inst.Op == x86asm.RET:
 			s = nil
@@ -127,10 +134,10 @@ func (c *Code) Leaves(low, size uint64) (list []Hook) {
 		if at.kind != leaves {
 			continue
 		}
-		h := Hook{RVA: at.rva, leaving: true}
+		h := Hook{RVA: at.rva, leaving: true, calls: c.calls}
 		s := &state{calls: c.calls, fixed: c.fixed, own: func(base int, offset int64) bool { return base == rsp && offset < 0 }}
 		for _, i := range c.calls.preserved {
-			s.registers[i] = initial(i)
+			s.registers[i] = c.calls.initial(i)
 		}
 		steps := maxSteps
 		if !c.toReturn(&h, at.rva, low, low+size, s, &steps) {
@@ -141,7 +148,7 @@ func (c *Code) Leaves(low, size uint64) (list []Hook) {
 	if c.jumpsAway(low, low+size) {
 		// The function does nothing more then. It has no result, and of registers nothing is known.
 		s := &state{calls: c.calls, fixed: c.fixed, own: func(int, int64) bool { return false }}
-		list = append(list, Hook{RVA: low + 1, leaving: true, ends: []*state{s}})
+		list = append(list, Hook{RVA: low + 1, leaving: true, ends: []*state{s}, calls: c.calls})
 	}
 	return list
 }
@@ -179,6 +186,9 @@ func (c *Code) toReturn(h *Hook, rva, low, high uint64, s *state, steps *int) bo
 	return false
 }
 
+// Word returns the size of a pointer in bytes.
+func (h *Hook) Word() int { return h.calls.word }
+
 // Quiet reports whether memory outside the function's frame is the same at the hook as at the function's beginning,
 // or its end.
 func (h *Hook) Quiet() bool {
@@ -198,7 +208,7 @@ func (h *Hook) Place(place string, n int, used func(from, n int) int) string {
 	words := strings.Split(place, "+")
 	from := 0
 	for i := 0; i < len(words); i++ {
-		part, size := "", min(n, 8)
+		part, size := "", min(n, h.calls.word)
 		switch {
 		case words[i] == "stack" && i+1 < len(words):
 			i++
@@ -209,10 +219,10 @@ func (h *Hook) Place(place string, n int, used func(from, n int) int) string {
 			if i+1 == len(words) {
 				size = n
 			}
-			part = h.stack(int64(at)+8, size)
+			part = h.stack(int64(at)+int64(h.calls.word), size)
 		case words[i] == "st0":
 			size = n
-			part = h.agreed(func(s *state) string { return s.float87() })
+			part = h.agreed(func(s *state) string { return s.float87(n) })
 		case words[i] == names[vector]+upperHalf && h.leaving:
 			part = h.agreed(func(s *state) string { return s.upper(vector) })
 		default:
@@ -249,6 +259,7 @@ func (h *Hook) agreed(of func(*state) string) (all string) {
 
 // where returns where the low n bytes are that register r had at the beginning or, leaving, has at the end.
 func (s *state) where(r, n int, leaving bool) string {
+	names := s.calls.names
 	if leaving {
 		v := s.registers[r]
 		switch {
@@ -286,7 +297,7 @@ func (h *Hook) stack(offset int64, n int) string {
 	if h.leaving || len(h.ends) != 1 {
 		return ""
 	}
-	s := h.ends[0]
+	s, names := h.ends[0], h.calls.names
 	if !overlaps(s.slots, rsp, offset, n) {
 		return s.reach(rsp, offset)
 	}
@@ -301,7 +312,7 @@ func (h *Hook) stack(offset int64, n int) string {
 // upper returns where the upper 8 bytes are that a vector register has at the end.
 func (s *state) upper(r int) string {
 	switch v := s.registers[r]; {
-	case v.n != 16 || v.base >= len(names):
+	case v.n != 16 || v.base >= len(s.calls.names):
 	case v.of == memory:
 		return inMemory(names[v.base], v.offset+8)
 	case v.of == register && v.base >= vector:
@@ -313,7 +324,7 @@ func (s *state) upper(r int) string {
 // Copy returns where the function has copied n bytes to before it calls the hook, which lay where a register led to at the
 // beginning, "" where that is not known. place is that register; used is as in Place.
 func (h *Hook) Copy(place string, n int, used func(from, n int) int) string {
-	const word = 8
+	word := h.calls.word
 	r, ok := numberOf(place)
 	if !ok || h.leaving || len(h.ends) != 1 {
 		return ""
@@ -331,6 +342,7 @@ func (h *Hook) Copy(place string, n int, used func(from, n int) int) string {
 
 // copied returns where n bytes are, at most 8, that lay at an offset from where a register led to.
 func (s *state) copied(r int, offset int64, n int) string {
+	names := s.calls.names
 	// has reports whether a content has these bytes, at bytes behind its first one.
 	has := func(v content, at int64) bool {
 		return v.of == memory && v.base == r && v.offset+at == offset && at+int64(n) <= int64(v.n)
@@ -353,13 +365,15 @@ func (s *state) copied(r int, offset int64, n int) string {
 	return ""
 }
 
-// float87 returns where the value is that st0 has at the end.
-func (s *state) float87() string {
+// float87 returns where the value is that st0 has at the end, if there are n bytes of it, or all.
+func (s *state) float87(n int) string {
+	const extended = 10
+	names := s.calls.names
 	if len(s.x87) == 0 || s.x87[len(s.x87)-1].of != memory {
 		return ""
 	}
 	v := s.x87[len(s.x87)-1]
-	if v.base >= len(names) {
+	if v.base >= len(names) || v.n != min(n, extended) {
 		return ""
 	}
 	return inMemory(names[v.base], v.offset)
@@ -368,12 +382,12 @@ func (s *state) float87() string {
 // reach returns the name of memory by a register that points into it, "" if there is none.
 func (s *state) reach(base int, offset int64) string {
 	sp := s.registers[rsp]
-	if sp.of != register || sp.n != 8 || sp.base == base && offset < sp.offset {
+	if sp.of != register || sp.n != s.calls.word || sp.base == base && offset < sp.offset {
 		return "" // the frames of the hook lie below the stack pointer
 	}
-	for _, i := range []int{rsp, rbp, rax, rcx, rdx, rbx, 8, 9, 12, 13, 14, 15} {
-		if v := s.registers[i]; v.of == register && v.n == 8 && v.base == base {
-			return inMemory(names[i], offset-v.offset)
+	for _, i := range s.calls.pointers {
+		if v := s.registers[i]; v.of == register && v.n == s.calls.word && v.base == base {
+			return inMemory(s.calls.names[i], offset-v.offset)
 		}
 	}
 	return ""

@@ -42,3 +42,12 @@ func Decode(code []byte, mode int) (inst x86asm.Inst, err error) {
 
 // Distance gives a displacement of 32 bits its sign, which the decoder leaves out.
 func Distance(n int64) int64 { return int64(int32(n)) }
+
+// LoadsPC reports whether code of x86 only loads a register with the address that it returns to, and which one by number. Compilers call such a
+// function at the beginning of code that may lie anywhere.
+func LoadsPC(code []byte) (register int, ok bool) {
+	if len(code) < 4 || code[0] != 0x8b || code[1]&0xc7 != 0x04 || code[2] != 0x24 || code[3] != 0xc3 { // mov (%esp),%r; ret
+		return 0, false
+	}
+	return int(code[1] >> 3 & 7), true
+}

@@ -11,7 +11,7 @@ import (
 
 // This file finds where parameters of functions for x86 are when the function is entered, if debug information tells only where
 // in its frame the function puts them, as that of gcc without optimization does. The function's first instructions are followed,
-// up to the first call or jump: what they store first in the place of a parameter is the parameter.
+// up to the first call or jump, but for what code that may lie anywhere calls to know where it is: what they store first in the place of a parameter is the parameter.
 
 // findSpilled gives parameters that are InFrame the places that they were in before. A function that is optimized may put another
 // value into the place of a parameter first, such as what is assigned to it. So all parameters must be known then, and be what
@@ -21,7 +21,7 @@ func (r *reader) findSpilled(f *types.Function, low uint64) {
 		return
 	}
 	s := newSpills()
-	s.follow(r.code(low))
+	s.follow(r.code(low), func(distance int) []byte { return r.code(low + uint64(int64(distance))) })
 	entries := make([]types.Entry, len(f.Parameters))
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
@@ -170,15 +170,23 @@ func (s *spills) from(offset, size int) (types.Entry, bool) {
 	return types.Entry{Kind: types.OnStack, Number: first.number}, size <= mostFollowed
 }
 
-// follow follows code from a function's first instruction on. A call that comes first is that of a hook, which changes nothing.
-func (s *spills) follow(code []byte) {
-	for first := true; len(code) > 0; {
-		inst, err := x86.Decode(code, 32)
+// follow follows code from a function's first instruction on. A call that comes first is that of a hook, which changes nothing. at
+// returns the code at a distance from the first instruction.
+func (s *spills) follow(code []byte, at func(distance int) []byte) {
+	for first, next := true, 0; next < len(code); {
+		inst, err := x86.Decode(code[next:], 32)
 		if err != nil {
 			return
 		}
-		code = code[inst.Len:]
+		next += inst.Len
+		distance, relative := inst.Args[0].(x86asm.Rel)
 		switch {
+		case inst.Op == x86asm.CALL && relative && !first:
+			r, ok := x86.LoadsPC(at(next + int(distance)))
+			if !ok {
+				return
+			}
+			s.registers[r] = [4]source{}
 		case inst.Op == x86asm.NOP:
 			continue
 		case first && inst.Op == x86asm.CALL:

@@ -33,7 +33,7 @@ func TestSpills(t *testing.T) {
 		{"none", frame, -12, 0, types.Entry{}},
 	} {
 		s := newSpills()
-		s.follow([]byte(test.code))
+		s.follow([]byte(test.code), func(n int) []byte { return []byte(test.code[n:]) })
 		got, ok := s.from(test.offset, test.size)
 		if !ok {
 			got = types.Entry{}
@@ -83,7 +83,7 @@ func FuzzSpills(f *testing.F) {
 	f.Add([]byte("\x55\x89\xe5\xdd\x45\x08\xdd\x5d\xf0\x0f\x10\x45\x08"))
 	f.Fuzz(func(_ *testing.T, code []byte) {
 		s := newSpills()
-		s.follow(code[:min(len(code), mostFollowed)])
+		s.follow(code[:min(len(code), mostFollowed)], func(n int) []byte { return code[min(max(n, 0), len(code)):] })
 		s.from(-12, 1<<30)
 	})
 }
