@@ -77,6 +77,7 @@ soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz targe
 .PHONY: conformance
 conformance: check-go ## compares symbol reading with other tools' tables, saved files with readers, values with uftrace's, and programs with and without the recorder
 	@scripts/conformance.sh
+	@scripts/texts.sh
 	@scripts/check-exports.sh
 	@scripts/values.sh
 	@scripts/programs.sh

@@ -107,6 +107,13 @@ func TestDebugLinkOfPE(t *testing.T) {
 		if b.Status != want {
 			t.Errorf("wrong checksum %v: %s, %s: %s\n%v", wrong, b.Status, b.File, b.Reason, b.Attempts)
 		}
+		// Where nothing was recorded, the two belong together all the same.
+		if want == symbols.Matched {
+			want = symbols.Unverified
+		}
+		if b, file, attempts := find(t, dir, &modules.Module{Path: "p.exe"}, "$"); b.Status != want || file != "$/p.debug" {
+			t.Errorf("nothing recorded, wrong checksum %v: %s, %s: %s\n%v", wrong, b.Status, file, b.Reason, attempts)
+		}
 	}
 }
 

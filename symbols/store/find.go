@@ -482,7 +482,7 @@ func (s *search) trySymbols(path string, isImage bool) {
 	}
 	id := table.Identity()
 	match, why := s.compareTable(table)
-	linked := match == modules.Different && !isImage && s.fitsDebugLink(path, id)
+	linked := match != modules.Same && !isImage && s.fitsDebugLink(path, id)
 	if (match == modules.Unknown || linked) && !isImage {
 		if by, reason := s.compareChecksum(path); by != modules.Unknown {
 			match, why = by, reason
