@@ -46,14 +46,30 @@ func OpenImage(ctx context.Context, file string, in Inputs) (*Image, error) {
 	return &Image{binding: r.b, linked: r.linked}, nil
 }
 
-// RVA returns an address relative to the image: the address itself, or, where
-// it can only be one of the addresses that the image is linked to, that less
-// the image's base.
+// RVA returns an address relative to the image: the address itself, or, where it is one of the addresses that the image is linked
+// to, that less the image's base. In an image that is larger than its base an address may be either: then it is what leads to
+// code, and where both do, of a program of ELF what tools show of it, which is the linked address.
 func (m *Image) RVA(address uint64) uint64 {
-	if l := m.linked; l != nil && !l.Relocatable && l.Base >= l.Size && address >= l.Base && address-l.Base < l.Size {
-		return address - l.Base
+	rva, ok := m.linkedRVA(address)
+	if !ok {
+		return address
 	}
-	return address
+	if l := m.linked; address < l.Size {
+		asLinked, asRVA := l.SectionAt(address) != nil, l.SectionAt(l.Base+address) != nil
+		if asRVA && !asLinked || asRVA == asLinked && l.Kind == image.PE {
+			return address
+		}
+	}
+	return rva
+}
+
+// linkedRVA returns the RVA of an address that the image is linked to. It is not ok where that is none.
+func (m *Image) linkedRVA(address uint64) (rva uint64, ok bool) {
+	l := m.linked
+	if l == nil || l.Relocatable || l.Base == 0 || address < l.Base || address-l.Base >= l.Size {
+		return 0, false
+	}
+	return address - l.Base, true
 }
 
 // Place returns the RVA to look up for an address, or for an offset in a

@@ -338,7 +338,9 @@ func (m *textModule) rva(f *texts.Reference) (rva uint64, ok bool) {
 		start, ok := m.function(f.Name)
 		return start + offset, ok
 	case texts.Process, texts.Linked:
-		rva = m.RVA(offset)
+		if rva, ok = m.linkedRVA(offset); !ok || f.Space == texts.Linked {
+			rva = m.RVA(offset)
+		}
 		return rva, m.linked == nil || rva < m.linked.Size
 	}
 	if m.linked == nil {

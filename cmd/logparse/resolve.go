@@ -60,7 +60,9 @@ code at an offset, the section must be said.
 
 An address that lies where the image was linked to, as nm and objdump show it
 (0x401136 of a program linked to 0x400000), is taken for that: the image's
-base is subtracted.
+base is subtracted. In an image larger than its base an address may be either:
+it is what leads to code, and of ELF the linked one if both do; +0x1136 is an
+RVA in any case.
 
 Linkers fold functions of the same code into one. The others of them ("also")
 are listed where that takes no time. A PDB with more than 32 MB of symbols has
@@ -133,7 +135,9 @@ const maxLine = 1 << 16
 type question struct {
 	address uint64
 	section string
-	wrong   string
+	// relative says that the address is an RVA, whatever it may also be.
+	relative bool
+	wrong    string
 	// failure says why the address cannot be looked up.
 	failure error
 }
@@ -143,7 +147,7 @@ func (q *question) text() string {
 	switch {
 	case q.wrong != "":
 		return q.wrong
-	case q.section != "":
+	case q.section != "", q.relative:
 		return fmt.Sprintf("%s+%#x", q.section, q.address)
 	}
 	return fmt.Sprintf("%#x", q.address)
@@ -224,6 +228,10 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 
 func parseAddress(text string) (question, error) {
 	section, digits := "", text
+	relative := strings.HasPrefix(text, "+")
+	if relative {
+		digits = text[1:]
+	}
 	if i := strings.LastIndexByte(text, '+'); i > 0 {
 		section, digits = text[:i], text[i+1:]
 	}
@@ -231,7 +239,7 @@ func parseAddress(text string) (question, error) {
 	if err != nil {
 		return question{}, fmt.Errorf("%q is not a hexadecimal address, such as 0x1125", text)
 	}
-	return question{address: address, section: section}, nil
+	return question{address: address, section: section, relative: relative}, nil
 }
 
 // parseHex reads a hexadecimal number, with or without 0x.
@@ -257,7 +265,10 @@ func (r *resolver) answer(ctx context.Context, block []question) error {
 		if q.wrong != "" {
 			continue
 		}
-		rva, err := r.img.Place(q.section, look)
+		rva, err := look, error(nil)
+		if !q.relative {
+			rva, err = r.img.Place(q.section, look)
+		}
 		if q.failure = err; err == nil {
 			rvas = append(rvas, rva)
 		}
