@@ -9,6 +9,9 @@ import (
 // readFree reads a line of no known format: numbers with 0x and 6 to 16 digits, MODULE+0xOFFSET and MODULE!FUNCTION+0xOFFSET.
 // They are return addresses, unless a word before the number says that it is the program counter.
 func (r *Reader) readFree(line string) {
+	if isGoCall(line) {
+		return
+	}
 	word := 0 // the beginning of the part without blanks and brackets that the loop is in
 	for from := 0; from < len(line); {
 		i := strings.Index(line[from:], "0")
@@ -31,7 +34,7 @@ func (r *Reader) readFree(line string) {
 		}
 		from = c.pos
 		f := c.reference(at, n, Return)
-		if r.kindOf(1) == Exact || saysProgramCounter(line[:at]) {
+		if r.kindOf(1) == Exact || saysProgramCounter(line[:at]) || saysFirstFrame(line[:at]) {
 			f.Kind = Exact
 		}
 		if at > 1 && line[at-1] == '+' {
@@ -44,7 +47,7 @@ func (r *Reader) readFree(line string) {
 			}
 			continue
 		}
-		if count := c.pos - digitsAt; count < 6 || n < lowest {
+		if count := c.pos - digitsAt; count < 6 || n < lowest || f.Kind != Exact && saysData(line[:at]) {
 			continue
 		}
 		r.add(f)
@@ -59,17 +62,3 @@ const longestName = 4 << 10
 
 // lowest is the lowest address that code is looked for at: no system puts any below.
 const lowest = 1 << 12
-
-// saysProgramCounter reports whether a text ends in a word for the program counter.
-func saysProgramCounter(before string) bool {
-	before = strings.TrimRight(before, " \t:=(")
-	i := len(before)
-	for i > 0 && len(before)-i <= len("crashed") && isWord(before[i-1]) {
-		i--
-	}
-	switch strings.ToLower(before[i:]) {
-	case "rip", "eip", "pc", "ip", "fault", "crash", "crashed":
-		return true
-	}
-	return false
-}

@@ -83,87 +83,127 @@ func uuidIdentity(text string) (id modules.Identity) {
 // An appleReport is the state of reading a report.
 type appleReport struct {
 	images []appleImage
-	// frame is the number of the next frame in its list.
-	frame uint64
-	// offset and image are the values read so far of an incomplete frame.
-	offset, image       uint64
-	hasOffset, hasImage bool
-	start, end          int // position of the offset in the line, 0 if it was in an earlier line
+	// open are the objects and lists that the text is in, and key is the last one that was read of the innermost.
+	open []appleScope
+	key  string
 }
 
-// readApple reads the frames of a report. A line may have many frames:
+// An appleScope is an object or a list of a report.
+type appleScope struct {
+	list bool
+	// key is what it is called in the object around it, "" in a list.
+	key string
+	// frame is, of a list of frames, the number of the next one.
+	frame uint64
+	// offset and image are what was read of an object that may be a frame; told says that it has both.
+	offset, image             uint64
+	hasOffset, hasImage, told bool
+	start, end                int // position of the offset in the line, 0 if it was in an earlier line
+}
+
+// maxAppleDepth bounds the objects and lists within each other that are followed.
+const maxAppleDepth = 64
+
+// readApple reads the frames of a report. A line may have many frames, and a frame many lines:
 //
 //	"threads" : [{"id":7,"frames":[{"imageOffset":80676,"symbol":"f","symbolLocation":80,"imageIndex":2},…
 //
-// The numbers are decimal. The first frame of a list is exact, but not that of the place where an
-// exception was thrown.
+// The numbers are decimal. An object with both is a frame, in whatever order they are. The first frame of a list is exact, but
+// not that of the place where an exception was thrown.
 func (r *Reader) readApple(line string) bool {
 	a := r.apple
 	if a == nil {
 		return false
 	}
-	a.start, a.end = 0, 0
-	c := scanner{s: line}
-	for {
-		if _, ok := c.to(`"`); !ok {
-			return true
-		}
-		key, ok := c.to(`"`)
-		if !ok {
-			return true
-		}
-		c.blanks()
-		if !c.text(":") {
+	for i := range a.open {
+		a.open[i].start, a.open[i].end = 0, 0
+	}
+	for c := (scanner{s: line}); c.pos < len(line); {
+		b := line[c.pos]
+		switch {
+		case b == '"':
+			text := c.jsonString()
+			if c.blanks(); c.text(":") {
+				a.key = text
+			} else {
+				a.key = "" // that was a value
+			}
 			continue
-		}
-		c.blanks()
-		switch key {
-		case "frames":
-			a.frame, a.hasOffset, a.hasImage = 0, false, false
-		case "lastExceptionBacktrace":
-			a.frame, a.hasOffset, a.hasImage = 1, false, false
-		case "imageOffset", "imageIndex":
+		case b == '{' || b == '[':
+			if len(a.open) == maxAppleDepth {
+				a.open = a.open[:0]
+			}
+			scope := appleScope{list: b == '[', key: a.key}
+			if scope.key == "lastExceptionBacktrace" {
+				scope.frame = 1
+			}
+			a.open, a.key = append(a.open, scope), ""
+		case b == '}' || b == ']':
+			if n := len(a.open); n > 0 {
+				if of := a.open[n-1]; !of.list && n > 1 && a.open[n-2].list {
+					a.open[n-2].frame++
+				}
+				a.open = a.open[:n-1]
+			}
+			a.key = ""
+		case b >= '0' && b <= '9':
 			from := c.pos
-			n, ok := c.decimal()
-			if !ok {
+			if n, ok := c.decimal(); ok {
+				r.appleNumber(n, from, c.pos)
 				continue
 			}
-			if key == "imageOffset" {
-				a.offset, a.hasOffset, a.start, a.end = n, true, from, c.pos
-			} else {
-				a.image, a.hasImage = n, true
-			}
-			if a.hasOffset && a.hasImage {
-				r.appleFrame(from, c.pos)
-			}
-		default:
-			// Skip strings, because they may contain anything.
-			if c.text(`"`) {
-				for c.pos < len(line) && line[c.pos] != '"' {
-					if line[c.pos] == '\\' {
-						c.pos++
-					}
-					c.pos++
-				}
-				c.pos = min(c.pos+1, len(line))
-			}
 		}
+		c.pos++
 	}
+	return true
 }
 
-// appleFrame adds a complete frame. Its offset may have been in an earlier line.
-func (r *Reader) appleFrame(start, end int) {
-	a := r.apple
-	if a.end > 0 {
-		start, end = a.start, a.end
+// jsonString skips a string of JSON and returns what is in it, as it is written.
+func (c *scanner) jsonString() string {
+	from := c.pos + 1
+	for c.pos = from; c.pos < len(c.s) && c.s[c.pos] != '"'; c.pos++ {
+		if c.s[c.pos] == '\\' {
+			c.pos++
+		}
 	}
-	f := Reference{Start: start, End: end, Address: a.offset, Kind: r.kindOf(a.frame)}
-	if a.image < uint64(len(a.images)) {
-		if image := &a.images[a.image]; strings.TrimSpace(image.Path) != "" {
-			f.within(image.Path, a.offset, uuidIdentity(image.UUID))
+	end := min(c.pos, len(c.s))
+	c.pos = min(c.pos+1, len(c.s))
+	return c.s[from:end]
+}
+
+// appleNumber takes a number, which may be one of a frame. The frame is told once both are known.
+func (r *Reader) appleNumber(n uint64, start, end int) {
+	a := r.apple
+	key := a.key
+	a.key = ""
+	if len(a.open) == 0 {
+		return
+	}
+	of := &a.open[len(a.open)-1]
+	switch key {
+	case "imageOffset":
+		of.offset, of.hasOffset, of.start, of.end = n, true, start, end
+	case "imageIndex":
+		of.image, of.hasImage = n, true
+	default:
+		return
+	}
+	if !of.hasOffset || !of.hasImage || of.told || of.list {
+		return
+	}
+	of.told = true
+	number := uint64(1)
+	if k := len(a.open) - 2; k >= 0 && a.open[k].list && (a.open[k].key == "frames" || a.open[k].key == "lastExceptionBacktrace") {
+		number = a.open[k].frame
+	}
+	if of.end > 0 {
+		start, end = of.start, of.end
+	}
+	f := Reference{Start: start, End: end, Address: of.offset, Kind: r.kindOf(number)}
+	if of.image < uint64(len(a.images)) {
+		if image := &a.images[of.image]; strings.TrimSpace(image.Path) != "" {
+			f.within(image.Path, of.offset, uuidIdentity(image.UUID))
 			r.refs = append(r.refs, f)
 		}
 	}
-	a.frame++
-	a.hasOffset, a.hasImage, a.start, a.end = false, false, 0, 0
 }

@@ -103,7 +103,6 @@ var formats = [...]struct {
 	marks []string
 	read  format
 }{
-	{[]string{`"`, "}"}, (*Reader).readApple},
 	{[]string{"{{{"}, (*Reader).readMarkup},
 	{[]string{"M "}, (*Reader).readMicrodumpModule},
 	{[]string{"xp ", "--p ", "w-p ", "-xs ", "--s ", "w-s "}, (*Reader).readMaps},
@@ -120,6 +119,7 @@ var formats = [...]struct {
 	{[]string{"0x"}, (*Reader).readStackwalk},
 	{[]string{": 0x", ":     0x"}, (*Reader).readRust},
 	{[]string{"symbols)", "(deferred)"}, (*Reader).readWinDbgModule},
+	{[]string{exceptionAddress}, (*Reader).readExceptionAddress},
 	{[]string{"!", "+0x", "`"}, (*Reader).readWinDbg},
 	{[]string{"(/", "(["}, (*Reader).readPerf},
 	{[]string{"0x"}, (*Reader).readMac},
@@ -133,8 +133,10 @@ func (r *Reader) Line(line string) []Reference {
 	r.refs = r.refs[:0]
 	r.before = r.list
 	u := undress(line)
-	r.Pass(u.text)
-	r.readLine(u.text)
+	r.pass(u.text)
+	if !r.readApple(u.text) {
+		r.readLine(u.text)
+	}
 	if len(u.text) != len(line) {
 		for i := range r.refs {
 			f := &r.refs[i]
@@ -161,6 +163,11 @@ func (r *Reader) readLine(line string) {
 
 // Pass is called instead of Line for a line that is not [Interesting].
 func (r *Reader) Pass(line string) {
+	r.pass(line)
+	r.readApple(line) // which objects begin and end there
+}
+
+func (r *Reader) pass(line string) {
 	if r.list != javaList || !isJavaFrame(line) {
 		r.list = noList
 	}
@@ -219,7 +226,7 @@ var needles = [...]struct {
 	{"0x", 1}, {"0X", 1}, {"0×", 1}, {"{{{", 0}, {" ip ", 2}, {" ip:", 3}, {"pc ", 0}, {"xp ", 0}, {"--p ", 1}, {"w-p ", 1}, {"--s ", 1},
 	{"w-s ", 1}, {"-xs ", 0}, {"(/", 0}, {"([", 0}, {sectionMark, 0}, {"!", 0}, {".dll, ", 0}, {".exe, ", 0}, {".DLL, ", 0}, {".EXE, ", 0},
 	{"<signal handler called>", 0}, {`"imageOffset"`, 0}, {`"imageIndex"`, 0}, {`"frames"`, 0}, {"google-breakpad", 6}, {" symbols)", 8}, {"(deferred)", 0},
-	{" build-id ", 6}, {programWords[0], 10}, {programWords[1], 15}, {folderWords[0], 3}, {folderWords[1], 16}, {folderWords[2], 3}, {"@ 0", 0}, {"\x1b[", 0}, // between whose parts colours may stand
+	{" build-id ", 6}, {exceptionAddress, 9}, {programWords[0], 10}, {programWords[1], 15}, {folderWords[0], 3}, {folderWords[1], 16}, {folderWords[2], 3}, {"@ 0", 0}, {"\x1b[", 0}, // between whose parts colours may stand
 }
 
 // rare has the needles by the byte that is searched for.

@@ -125,6 +125,38 @@ called by 0x7fff1800`, []string{
 		"0x47a748 exact process 0x47a748",
 		"0x471ecf return process 0x471ecf",
 	}},
+	{"Go, arguments", "goroutine 1 gp=0xc000002380 m=0 mp=0x53d0e0 [running]:\nmain.(*T).inner({0x4d03b0?, 0x8?}, 0xc00001c0a8)\n\t/opt/main.go:9 +0x1d\n" +
+		"main.outer(0x4d03b0)\ncreated by main.main in goroutine 1\nlib.so(0x4d03b0)\nrax    0x4d03b0\nrip    0x47a748\nr11 = 0x4d03b1", []string{
+		"0x4d03b0 return process 0x4d03b0",
+		"0x47a748 exact process 0x47a748",
+	}},
+	{"abseil and glog", "*** SIGSEGV received at time=1700000000 ***\nPC: @     0x55d0a1f00272  (unknown)  inner()\n    @     0x55d0a1f00290  (unknown)  outer()\n*** SIGSEGV (@0x8) received by PID 12", []string{
+		"0x55d0a1f00272 exact process 0x55d0a1f00272",
+		"0x55d0a1f00290 return process 0x55d0a1f00290",
+	}},
+	{"exceptions", "Unhandled exception at 0x00007ff612341072 in app.exe: 0xC0000005\nException thrown at 0x00007ff612341073 in app.exe\nException address: 0x00007ff612341074\n" +
+		"Crash address: 0x00007ff612341075\nCrashed at 0x00007ff612341076\nAccess violation at address 0x00007ff612341077\nfaulting address = 0x00007ff612341078\n" +
+		"returned from handler to 0x00007ff612341079\ncalled at 0x00007ff61234107a\nException 5 called by 0x00007ff61234107b\nsafe exceptional place at 0x00007ff61234107c", []string{
+		"0x00007ff612341072 exact process 0x7ff612341072", "0xC0000005 return process 0xc0000005",
+		"0x00007ff612341073 exact process 0x7ff612341073", "0x00007ff612341074 exact process 0x7ff612341074",
+		"0x00007ff612341075 exact process 0x7ff612341075", "0x00007ff612341076 exact process 0x7ff612341076",
+		"0x00007ff612341077 exact process 0x7ff612341077", "0x00007ff612341078 exact process 0x7ff612341078",
+		"0x00007ff612341079 return process 0x7ff612341079", "0x00007ff61234107a return process 0x7ff61234107a",
+		"0x00007ff61234107b return process 0x7ff61234107b", "0x00007ff61234107c return process 0x7ff61234107c",
+	}},
+	{"WinDbg, .exr", "ExceptionAddress: 00007ff6`12341072 (app!main+0x0000000000000022)\nExceptionAddress: 0000000140001072\n   ExceptionCode: c0000005 (Access violation)", []string{
+		"app!main+0x0000000000000022 exact app main+0x22",
+		"0000000140001072 exact process 0x140001072",
+	}},
+	{"Wine", `wine: Unhandled page fault on write access to 0000000000000008 at address 0x0000000140001560 (thread 0020)
+Unhandled exception: page fault on write access to 0x00000008 in 64-bit code (0x0000000140001560).
+=>0 0x0000000140001560 inner+0x10() [Z:\opt\a.c:3] in app (0x000000000021fe40)
+  1 0x0000000140001580 outer+0x10() [Z:\opt\a.c:9] in app (0x000000000021fe70)`, []string{
+		"0x0000000140001560 exact process 0x140001560",
+		"0x0000000140001560 exact process 0x140001560",
+		"0x0000000140001560 exact process 0x140001560",
+		"0x0000000140001580 return process 0x140001580",
+	}},
 	{"Rust", "   0:     0x557dd76fa97a - <unknown>\n  11:     0x557dd76fa990 - main", []string{
 		"0x557dd76fa97a return process 0x557dd76fa97a",
 		"0x557dd76fa990 return process 0x557dd76fa990",
@@ -374,6 +406,8 @@ const appleText = `{"app_name":"app","bug_type":"309"}
       "imageIndex" : 0
     }
   ],
+  "other" : {"frames" : [{"imageOffset":1,"symbol":"without an image"},{"imageIndex":1,"symbol":"{","imageOffset":80},
+    {"imageIndex":1,"inlined":[{"imageOffset":5}],"imageOffset":96}, {"symbol":"}]", "imageIndex":0}, {"imageOffset":112,"imageIndex":0}]},
   "lastExceptionBacktrace" : [{"imageOffset":65,"imageIndex":0}],
   "vmSummary" : "0x100000010",
   "usedImages" : [
@@ -395,17 +429,18 @@ func TestAppleReport(t *testing.T) {
 	}
 	var got []string
 	for line := range strings.SplitSeq(appleText, "\n") {
-		list := r.Line(line)
-		if len(list) > 0 && !Interesting([]byte(line)) {
-			t.Errorf("%q is not interesting", line)
+		if !Interesting([]byte(line)) {
+			r.Pass(line)
+			continue
 		}
+		list := r.Line(line)
 		for i := range list {
 			got = append(got, describe(line, &list[i]))
 		}
 	}
 	const id = " c9fed1d65da1f3e78a236898871a2e77"
 	want := []string{"80676 exact libsystem linked 0x13b24", "16 return /opt/app linked 0x10" + id, "48 return /opt/app linked 0x30" + id,
-		"0 exact /opt/app linked 0x40" + id, "65 return /opt/app linked 0x41" + id}
+		"0 exact /opt/app linked 0x40" + id, "80 return libsystem linked 0x50", "96 return libsystem linked 0x60", "112 return /opt/app linked 0x70" + id, "65 return /opt/app linked 0x41" + id}
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
 		t.Errorf("got\n%s\nwant\n%s", g, w)
 	}

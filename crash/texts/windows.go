@@ -81,6 +81,33 @@ func (r *Reader) readWinDbgModule(line string) bool {
 	return true
 }
 
+// exceptionAddress is what the debuggers of Windows have before the address of an exception.
+const exceptionAddress = "ExceptionAddress: "
+
+// readExceptionAddress reads where an exception was, as .exr and !analyze print it, which is exact:
+//
+//	ExceptionAddress: 00007ff6`12341072 (app!main+0x0000000000000022)
+func (r *Reader) readExceptionAddress(line string) bool {
+	c := scanner{s: line}
+	c.to(exceptionAddress)
+	from := c.pos
+	c.prefix()
+	address, ok := c.hex()
+	if !ok {
+		return false
+	}
+	f := c.reference(from, address, Exact)
+	if !r.locate(&f) && c.text(" (") {
+		if end := strings.IndexByte(c.rest(), ')'); end >= 0 {
+			if g, ok := symbolOffset(line[:c.pos+end], c.pos); ok {
+				g.Kind, f = Exact, g
+			}
+		}
+	}
+	r.refs = append(r.refs, f)
+	return true
+}
+
 // symbolOffset reads MODULE!FUNCTION+0xOFFSET, MODULE!FUNCTION or MODULE+0xOFFSET.
 func symbolOffset(line string, from int) (f Reference, ok bool) {
 	text := line[from:]
