@@ -15,6 +15,7 @@ import (
 	"logparser/rows"
 	"logparser/symbols"
 	"logparser/symbols/store"
+	"logparser/symbols/unwind"
 )
 
 // A place is what is shown of an address. Places are immutable, and addresses
@@ -250,6 +251,7 @@ func newFinder(in Inputs, folder string) *store.Finder {
 	// they are kept where the user named a folder, and not in the default one.
 	f.Inflated = in.SymbolCache
 	f.Environment = store.EnvironmentPath(os.Getenv)
+	f.Bound = unwind.Bound
 	return f
 }
 
@@ -437,7 +439,7 @@ func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, u
 		pl.function, pl.signature, pl.source = rows.TagFunction(pl.function), rows.TagFunction(pl.signature), rows.TagSource(pl.source)
 	}
 	if functions != nil {
-		pl.id = functions.id(key, cmp.Or(withoutCopies(f.Signature), f.Function))
+		pl.id = functions.id(key, strings.TrimPrefix(cmp.Or(withoutCopies(f.Signature), f.Function), unwind.NearestTag))
 	}
 	return pl
 }

@@ -378,6 +378,9 @@ func (t *Table) Identity() modules.Identity { return t.identity }
 // map does not tell. An image with another one is another build.
 func (t *Table) PreferredBase() uint64 { return t.preferred }
 
+// SomeFunctions reports whether the map has neither the sizes of functions nor all of them: GNU's linkers list what is global.
+func (t *Table) SomeFunctions() bool { return t.producer == gnuProducer }
+
 // Describe implements [symbols.Table].
 func (t *Table) Describe() string { return t.producer.String() }
 

@@ -79,6 +79,7 @@ func (s *search) choice() symbols.Binding {
 			b.Reason = message.Textf("%s; its names are shown because that was asked for, each marked", b.Reason)
 		}
 	}
+	s.bound(&b)
 	s.addImage(&b)
 	for _, rank := range []int{rankMismatched, rankOtherImage} {
 		if m := s.best[rank]; m != nil && m != c {
@@ -86,6 +87,36 @@ func (s *search) choice() symbols.Binding {
 		}
 	}
 	return b
+}
+
+// bound gives functions ends where the table tells neither their sizes nor all of them.
+func (s *search) bound(b *symbols.Binding) {
+	some, ok := b.Table.(interface{ SomeFunctions() bool })
+	if !ok || !some.SomeFunctions() || s.Finder.Bound == nil {
+		return
+	}
+	img, path := s.verified, s.verifiedPath
+	if img == nil {
+		img, path = s.unknown, s.unknownPath
+	}
+	b.Table = s.Finder.Bound(b.Table, s.again(img, path))
+}
+
+// again opens an image whose headers are known, nil where there is none, or another one by now.
+func (s *search) again(img *image.Image, path string) *image.Image {
+	if img == nil {
+		return nil
+	}
+	file, err := s.open(path)
+	if err != nil {
+		return nil
+	}
+	again, err := image.Open(file)
+	if err != nil || again.Identity != img.Identity {
+		file.Close()
+		return nil
+	}
+	return again
 }
 
 // addImage adds to a separate debug file what only its image has. A PE's
@@ -98,16 +129,9 @@ func (s *search) addImage(b *symbols.Binding) {
 	if img == nil || img.Kind != image.ELF || b.Status != symbols.Matched && b.Status != symbols.Unverified || b.File == path {
 		return
 	}
-	file, err := s.open(path)
-	if err != nil {
-		return
+	if again := s.again(img, path); again != nil {
+		b.Table = symtab.Complete(b.Table, again)
 	}
-	again, err := image.Open(file)
-	if err != nil || again.Identity != img.Identity {
-		file.Close()
-		return
-	}
-	b.Table = symtab.Complete(b.Table, again)
 }
 
 // choose returns the rank of the candidate to take, -1 where there is none.

@@ -42,6 +42,8 @@ func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *im
 	if err != nil {
 		return symbols.Binding{}, nil, err
 	}
-	return symbols.Binding{Status: symbols.Unverified, Table: table, File: path,
-		Reason: message.Textf("%s; given by itself, with no image to check it by", table.Describe())}, img, nil
+	b := symbols.Binding{Status: symbols.Unverified, Table: table, File: path,
+		Reason: message.Textf("%s; given by itself, with no image to check it by", table.Describe())}
+	(&search{Finder: f, ctx: ctx}).bound(&b)
+	return b, img, nil
 }

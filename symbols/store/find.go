@@ -29,6 +29,9 @@ type Finder struct {
 	// server, "debuginfod:" and a URL, or text in the syntax of
 	// _NT_SYMBOL_PATH.
 	Path []string
+	// Bound gives the functions of a table that tells neither their sizes nor all of them ends by the image's rules for unwinding;
+	// the image is nil where it was not found. Nil leaves such tables as they are.
+	Bound func(t symbols.Table, im *image.Image) symbols.Table
 	// LogFolder is the folder the log lies in, "" for none.
 	LogFolder string
 	// RecordedPaths permits opening paths that come out of files, by the
