@@ -89,13 +89,12 @@ type CrashModule struct {
 
 // OpenCrash opens a dump. Of the inputs only those count that say where symbols are.
 func OpenCrash(ctx context.Context, file string, in Inputs) (*Crash, error) {
-	f, err := os.Open(file)
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return nil, &InputError{OtherInput, file, ErrNoDump}
+	}
+	f, _, err := openInput(file)
 	if err != nil {
 		return nil, err
-	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, &InputError{OtherInput, file, ErrNoDump}
 	}
 	type read struct {
 		p   *crash.Process

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
+	"logparser/parser/merged"
 	"logparser/symbols/store"
 	"logparser/symbols/unwind"
 )
@@ -254,4 +256,23 @@ func (c *Crash) decodeCause() {
 			p.Cause.Decode(p, code)
 		}
 	}
+}
+
+// CrashedLog returns what to open to see how a program crashed: of a folder of more logs than are shown together the one that was
+// written last of those that tell of a crash, else the path itself.
+func CrashedLog(ctx context.Context, path string) (string, error) {
+	var several *SeveralLogs
+	if _, _, err := FindPair(path); !errors.As(err, &several) || len(several.Logs) <= merged.MaxLogs {
+		return path, nil
+	}
+	for _, log := range LatestFirst(several.Logs) {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		// One that cannot be opened tells of nothing.
+		if tells, err := tellsOfCrash(ctx, Inputs{Log: log}); err == nil && tells {
+			return log, nil
+		}
+	}
+	return "", &InputError{LogInput, path, ErrNoCrash}
 }

@@ -30,7 +30,8 @@ type ReportOptions struct {
 	// AllModules looks for the symbols of modules that are on no stack, too.
 	AllModules bool
 	// Sources shows lines of source around the innermost frame, as far as
-	// Mappings find the file.
+	// Mappings find the file, or the path itself where paths out of files may be opened.
+	// Reports that are passed on have them only if the user asks for it.
 	Sources  bool
 	Mappings []SourceMapping
 	// Log is the base name of the log that OpenCalls are of, "" without one.
@@ -183,7 +184,7 @@ func (c *Crash) Report(opt ReportOptions) (*report.Report, error) {
 				r.Bytes = &report.Code{Address: report.Hex(start), At: report.Hex(pc), Bytes: code}
 			}
 			if opt.Sources {
-				r.Source = sourceAround(out.Rows, opt.Mappings)
+				r.Source = sourceAround(out.Rows, opt.Mappings, c.finder.RecordedPaths)
 			}
 		}
 		r.Threads = append(r.Threads, out)
@@ -317,13 +318,13 @@ const (
 )
 
 // sourceAround reads the lines around the innermost place that has a file here.
-func sourceAround(list []report.Row, mappings []SourceMapping) *report.Source {
+func sourceAround(list []report.Row, mappings []SourceMapping, own bool) *report.Source {
 	for i := range list {
 		for _, f := range list[i].Functions {
 			if f.Line == 0 || f.File == "" {
 				continue
 			}
-			path, err := SourceFile(f.File, mappings)
+			path, err := SourceFile(f.File, mappings, own)
 			if err != nil {
 				return nil
 			}

@@ -46,6 +46,9 @@ func isRegular(path string) error {
 
 // openInput opens a file that is neither the log nor its modules file. An error is an [*InputError].
 func openInput(path string) (*os.File, os.FileInfo, error) {
+	if err := isRegular(path); err != nil {
+		return nil, nil, &InputError{OtherInput, path, unwrapPath(err)}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, &InputError{OtherInput, path, unwrapPath(err)}

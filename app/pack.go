@@ -59,6 +59,9 @@ func (s *Session) Pack(ctx context.Context, path string, opt PackOptions, p Prog
 	if err := s.Load(ctx, p); err != nil {
 		return nil, err
 	}
+	if err := s.checkKept(); err != nil {
+		return nil, err
+	}
 	if !opt.Crash {
 		if log, err := s.withCrash(ctx); err != nil {
 			return nil, err
@@ -97,6 +100,9 @@ func (s *Session) Keep(ctx context.Context, path string, p Progress) (*PackRepor
 	if err := s.Load(ctx, p); err != nil {
 		return nil, err
 	}
+	if err := s.checkKept(); err != nil {
+		return nil, err
+	}
 	if path == "" {
 		path = s.KeptPath()
 	}
@@ -112,28 +118,44 @@ func (s *Session) Keep(ctx context.Context, path string, p Progress) (*PackRepor
 	return w.write(path, 0)
 }
 
+// checkKept refuses to hand on symbols of which some are lost.
+func (s *Session) checkKept() error {
+	for _, text := range s.KeptDamage() {
+		return &InputError{LogInput, s.Inputs().Log, message.Wrap(attached.ErrFormat, "%s", text)}
+	}
+	return nil
+}
+
 // KeptPath returns where the symbols of the log are kept if nothing else is said.
 func (s *Session) KeptPath() string { return keptBeside(s.Inputs().Log) }
 
 // withCrash returns the first of the logs that has the record of a crash, "" for none.
 func (s *Session) withCrash(ctx context.Context) (string, error) {
 	for _, path := range s.files().logs {
-		log, _, err := logFormats.openLog(ctx, Inputs{Log: path, Modules: s.files().modules, RecordSize: s.in.RecordSize, ModulesColumns: s.in.ModulesColumns}, nil, nil)
+		has, err := tellsOfCrash(ctx, Inputs{Log: path, Modules: s.files().modules, RecordSize: s.in.RecordSize, ModulesColumns: s.in.ModulesColumns})
 		if err != nil {
 			return "", err
 		}
-		has := false
-		if teller := log.Capabilities().CrashTeller; teller != nil {
-			for run := range log.Info().Runs {
-				has = has || len(teller.Crashes(run)) > 0
-			}
-		}
-		log.Close()
 		if has {
 			return path, nil
 		}
 	}
 	return "", nil
+}
+
+// tellsOfCrash reports whether a log has the record of a crash.
+func tellsOfCrash(ctx context.Context, in Inputs) (has bool, err error) {
+	log, _, err := logFormats.openLog(ctx, in, nil, nil)
+	if err != nil {
+		return false, err
+	}
+	defer log.Close()
+	if teller := log.Capabilities().CrashTeller; teller != nil {
+		for run := range log.Info().Runs {
+			has = has || len(teller.Crashes(run)) > 0
+		}
+	}
+	return has, nil
 }
 
 // ErrNothingToKeep says that a log has no names that could be kept.

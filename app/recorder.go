@@ -54,9 +54,30 @@ func InitRecorder(ctx context.Context, dir string, replace bool) (written int, e
 	if err != nil {
 		return 0, err
 	}
+	// What was made is removed again if not all can be: half of the sources is worse than none.
+	var made, folders []string
+	defer func() {
+		for i := len(made) - 1; i >= 0 && err != nil; i-- {
+			os.Remove(made[i])
+			written = 0
+		}
+	}()
 	for _, f := range missing {
-		if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
-			return written, message.Errorf("making the folder: %w", err)
+		for folder := filepath.Dir(f.path); ; folder = filepath.Dir(folder) {
+			if _, err := os.Lstat(folder); err == nil || folder == filepath.Dir(folder) {
+				break
+			}
+			folders = append(folders, folder)
+		}
+		for i := len(folders) - 1; i >= 0; i-- {
+			if err := os.Mkdir(folders[i], 0o777); err != nil {
+				return written, message.Errorf("making the folder: %w", err)
+			}
+			made = append(made, folders[i])
+		}
+		folders = folders[:0]
+		if _, err := os.Lstat(f.path); err != nil {
+			made = append(made, f.path)
 		}
 		err := export.WriteFile(ctx, f.path, 0, func(w io.Writer) error {
 			_, err := w.Write(f.data)

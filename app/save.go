@@ -11,6 +11,7 @@ import (
 	"logparser/export"
 	"logparser/message"
 	"logparser/rows"
+	"logparser/wholefile"
 )
 
 // SaveOptions are the user's choices for a saved file.
@@ -70,6 +71,12 @@ func RemoveUnfinished() {
 	export.RemoveUnfinished()
 	removeUnpacked()
 }
+
+// TemporaryFolder makes a folder for a process's own files, and removes those of processes that were killed.
+func TemporaryFolder(name string) (string, error) { return wholefile.TemporaryFolder(name) }
+
+// RemoveTemporary removes such a folder.
+func RemoveTemporary(dir string) { wholefile.RemoveTemporary(dir) }
 
 // ErrIsInput says that a file to be saved is one that the session reads.
 var ErrIsInput = message.New("it is one of the files that are being read")

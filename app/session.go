@@ -88,6 +88,8 @@ type Session struct {
 	kepts      []store.Kept
 	keptFiles  []*os.File
 	keptOpened bool
+	// keptDamage says what of them, or of the pack, is damaged.
+	keptDamage []message.Text
 
 	// generation counts how often names, or anomalies and depths that depend on
 	// them, have changed.
@@ -524,7 +526,7 @@ func (s *Session) Rows() rows.Source { return s.rows }
 // Damaged reports whether anything of the log could not be read as it should.
 func (s *Session) Damaged() bool {
 	info := s.log.Info()
-	return len(info.Damage) > 0 || info.DamageBytes > 0 || s.table.Count(calls.Damaged) > 0
+	return len(s.KeptDamage()) > 0 || len(info.Damage) > 0 || info.DamageBytes > 0 || s.table.Count(calls.Damaged) > 0
 }
 
 // Close frees the log and the symbol files. Work that is under way ends

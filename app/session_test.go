@@ -375,7 +375,7 @@ func TestSourceFile(t *testing.T) {
 		{filepath.Join(dir, "src", "main.cpp"), "/build", dir, true},
 	}
 	for _, tt := range tests {
-		got, err := SourceFile(tt.recorded, []SourceMapping{{tt.from, tt.to}})
+		got, err := SourceFile(tt.recorded, []SourceMapping{{tt.from, tt.to}}, true)
 		if (err == nil) != tt.ok {
 			t.Errorf("%s: %q, %v; want found %v", tt.recorded, got, err, tt.ok)
 		}

@@ -578,7 +578,7 @@ Line numbers for .\Release\main.obj(%s) segment .text
 					if f.File != hostile {
 						continue
 					}
-					if _, err := SourceFile(f.File, nil); !errors.Is(err, store.ErrRefused) {
+					if _, err := SourceFile(f.File, nil, true); !errors.Is(err, store.ErrRefused) {
 						t.Fatalf("%s: %q: %v", name, f.File, err)
 					}
 					refused++

@@ -100,6 +100,9 @@ func (s *Session) Warnings() []Warning {
 		}
 		warn(PlainWarning, "damage at offset %d, %d bytes: %s", d.Offset, d.Bytes, d.Reason)
 	}
+	for _, text := range s.KeptDamage() {
+		list = append(list, Warning{Text: text})
+	}
 	if n := s.table.Count(calls.Damaged); n > 0 && len(info.Damage) == 0 {
 		warn(PlainWarning, "records that cannot be right, marked damaged: %d", n)
 	}

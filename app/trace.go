@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"os"
 
 	"logparser/export"
@@ -36,6 +37,10 @@ func DumpTrace(ctx context.Context, path string, w io.Writer) error {
 // written by hand. The file is written whole or not at all; another file of that
 // name is left and the error is an [*InputError], unless replace is set.
 func LoadTrace(ctx context.Context, text, path string, replace bool) error {
+	// A pipe is as good as a file.
+	if info, err := os.Stat(text); err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
+		return &InputError{OtherInput, text, isRegular(text)}
+	}
 	f, err := os.Open(text)
 	if err != nil {
 		return &InputError{OtherInput, text, unwrapPath(err)}

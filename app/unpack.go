@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/attached"
 	"logparser/symbols/store"
+	"logparser/wholefile"
 )
 
 // ErrNotPack says that a container has no log: it has symbols that were kept.
@@ -147,16 +149,17 @@ func unpack(ctx context.Context, path string, p Progress) (_ *packed, err error)
 	return pk, nil
 }
 
-// plainFileName returns a name for a file of a pack that can be one on any system.
+// plainFileName returns a name for a file of a pack that can be one on any system, and means nothing to any shell: letters, digits
+// and a few signs stay.
 func plainFileName(f *attached.File) string {
 	name := strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) {
-			return '_'
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-+ ", r) {
+			return r
 		}
-		return r
+		return '_'
 	}, modules.BaseName(f.Name))
 	name = strings.TrimRight(name, ". ")
-	if name == "" || len(name) > 200 || !filepath.IsLocal(name) {
+	if name == "" || len(name) > 200 || !filepath.IsLocal(name) || strings.HasPrefix(name, "-") {
 		return string(f.Role)
 	}
 	return name
@@ -197,7 +200,7 @@ func (t *toldWriter) Write(b []byte) (int, error) {
 var unpackedFolders sync.Map
 
 func makeFolder() (string, error) {
-	dir, err := os.MkdirTemp("", "logparser-unpacked-*")
+	dir, err := wholefile.TemporaryFolder("logparser-unpacked")
 	if err == nil {
 		unpackedFolders.Store(dir, true)
 	}
@@ -208,7 +211,7 @@ func makeFolder() (string, error) {
 // to end at once.
 func removeUnpacked() {
 	unpackedFolders.Range(func(dir, _ any) bool {
-		os.RemoveAll(dir.(string))
+		wholefile.RemoveTemporary(dir.(string))
 		return true
 	})
 }
@@ -219,7 +222,7 @@ func (pk *packed) close() {
 	}
 	pk.file.Close()
 	if pk.folder != "" {
-		os.RemoveAll(pk.folder)
+		wholefile.RemoveTemporary(pk.folder)
 		unpackedFolders.Delete(pk.folder)
 	}
 }
@@ -274,13 +277,14 @@ func (s *Session) files() logFiles {
 func (s *Session) openKept() []store.Kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if pk := s.in.packed; pk != nil {
-		return []store.Kept{{Container: pk.container, Path: s.in.Log, Packed: true}}
-	}
 	if s.keptOpened {
 		return s.kepts
 	}
 	s.keptOpened = true
+	if pk := s.in.packed; pk != nil {
+		s.addKept(store.Kept{Container: pk.container, Path: s.in.Log, Packed: true})
+		return s.kepts
+	}
 	for _, log := range s.in.Logs() {
 		path := keptBeside(log)
 		if isRegular(path) != nil {
@@ -294,14 +298,33 @@ func (s *Session) openKept() []store.Kept {
 		if err == nil {
 			var c *attached.Container
 			if c, err = attached.OpenContainer(f, info.Size()); err == nil {
-				s.kepts = append(s.kepts, store.Kept{Container: c, Path: path})
+				s.addKept(store.Kept{Container: c, Path: path})
 				s.keptFiles = append(s.keptFiles, f)
 				continue
 			}
+			s.keptDamage = append(s.keptDamage, message.Textf("%s: %v", filepath.Base(path), err))
 		}
 		f.Close()
 	}
 	return s.kepts
+}
+
+// addKept adds a container, and what of it is damaged. The caller holds the lock.
+func (s *Session) addKept(k store.Kept) {
+	s.kepts = append(s.kepts, k)
+	for _, m := range k.Modules() {
+		if err := m.Check(); err != nil {
+			s.keptDamage = append(s.keptDamage, message.Textf("%s: the symbols of %s in it are damaged, so names and lines are missing: %v", filepath.Base(k.Path), m.Name, err))
+		}
+	}
+}
+
+// KeptDamage says what is damaged of the symbols that lie beside the log, or that it was packed with.
+func (s *Session) KeptDamage() []message.Text {
+	s.openKept()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keptDamage
 }
 
 // closeKept closes the files of kept symbols. The caller holds the lock.
@@ -320,5 +343,5 @@ func (s *Session) SourceFile(recorded string, mappings []SourceMapping) (string,
 			return path, nil
 		}
 	}
-	return SourceFile(recorded, mappings)
+	return SourceFile(recorded, mappings, !in.NoRecordedPaths)
 }

@@ -2,7 +2,9 @@ package export
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,14 +56,20 @@ func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) e
 
 // pageBegin is the beginning of a page, by which it is recognised.
 const pageBegin = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n" +
-	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src '"
+
+// scriptHash names the page's own script, the only one that a browser runs.
+var scriptHash = func() string {
+	sum := sha256.Sum256([]byte(pageScript))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}()
 
 func appendPageHead(dst []byte, h *rows.Header, n int64, part int, besides []*rows.Column) []byte {
 	title := logName(h)
 	if part > 0 {
 		title += ", part " + strconv.Itoa(part+1)
 	}
-	dst = append(append(dst, pageBegin...), "<title>"...)
+	dst = append(append(append(dst, pageBegin...), scriptHash...), "'\">\n<title>"...)
 	dst = appendPageText(dst, title)
 	dst = append(append(append(dst, "</title>\n<style>"...), pageStyle...), "</style></head><body>\n<header><h1>"...)
 	dst = append(appendPageText(dst, title), "</h1><dl>\n"...)

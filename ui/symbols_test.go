@@ -83,12 +83,13 @@ func TestMarkedSource(t *testing.T) {
 	if err := os.WriteFile(file, []byte("int main() {}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	find := func(recorded string, mappings []app.SourceMapping) (string, error) { return app.SourceFile(recorded, mappings, true) }
 	for _, recorded := range []string{file, rows.TagSource(file)} {
-		args, err := sourceCommand(app.SourceFile, recorded, 7, nil, "edit {file} {line}", false)
+		args, err := sourceCommand(find, recorded, 7, nil, "edit {file} {line}", false)
 		if err != nil || !slices.Equal(args, []string{"edit", file, "7"}) {
 			t.Errorf("%s: %q, %v", recorded, args, err)
 		}
-		if _, err := sourceCommand(app.SourceFile, recorded, 7, nil, "edit {file} {line}", true); err != errForbidden {
+		if _, err := sourceCommand(find, recorded, 7, nil, "edit {file} {line}", true); err != errForbidden {
 			t.Errorf("%s: %v although it is forbidden", recorded, err)
 		}
 	}

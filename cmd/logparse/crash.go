@@ -19,7 +19,7 @@ import (
 func newCrash() *cobra.Command {
 	var in app.Inputs
 	var format, log, reports string
-	var asJSON, allModules, crashedOnly, noSources, whenTold bool
+	var asJSON, allModules, crashedOnly, sources, noSources, whenTold bool
 	var frames int
 	cmd := &cobra.Command{
 		Use:   "crash FILE",
@@ -69,7 +69,7 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 			if !slices.Contains(app.CrashFormats(), format) {
 				return misused("--format is one of %s, not %q", strings.Join(app.CrashFormats(), ", "), format)
 			}
-			opt := app.ReportOptions{Frames: frames, AllThreads: !crashedOnly, AllModules: allModules, Sources: !noSources}
+			opt := app.ReportOptions{Frames: frames, AllThreads: !crashedOnly, AllModules: allModules, Sources: (sources || !cmd.Flags().Changed("report") && format == app.CrashFormats()[0]) && !noSources}
 			if err := makeReportFolder(cmd, reports); err != nil {
 				return err
 			}
@@ -103,6 +103,7 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 	flags.IntVar(&frames, "frames", 0, "show at most so many frames of a thread (default 256); the middle ones are left out")
 	flags.BoolVar(&crashedOnly, "crashed", false, "only the thread that crashed")
 	flags.BoolVar(&allModules, "all-modules", false, "look for the symbols of modules that are on no stack, too")
+	flags.BoolVar(&sources, "sources", false, "show lines of source in reports that are passed on, too: with --report, and in other formats than the default")
 	flags.BoolVar(&noSources, "no-sources", false, "show no lines of source")
 	addSymbolFlags(cmd, &in)
 	// For the recorder, which starts the command before there is a crash.
@@ -150,7 +151,11 @@ func openCrash(cmd *cobra.Command, file string, in app.Inputs, own bool, opt *ap
 	if !errors.Is(err, app.ErrNoDump) {
 		return c, err
 	}
-	in.Log = file
+	log, noCrash := app.CrashedLog(cmd.Context(), file)
+	if noCrash != nil {
+		return nil, noCrash
+	}
+	in.Log = log
 	s, openErr := app.Open(cmd.Context(), in, nil)
 	if openErr != nil {
 		// It is neither.
@@ -167,6 +172,9 @@ func openCrash(cmd *cobra.Command, file string, in app.Inputs, own bool, opt *ap
 	if err != nil {
 		s.Close()
 		return nil, err
+	}
+	for _, text := range s.KeptDamage() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning:", text.String())
 	}
 	if own {
 		opt.TakeLog(s)

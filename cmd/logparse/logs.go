@@ -106,7 +106,7 @@ var spooled atomic.Pointer[string]
 // createSpooled creates the file that the standard input is kept in, in a folder of its own, which
 // is removed when the command ends.
 func createSpooled() (*os.File, error) {
-	dir, err := os.MkdirTemp("", "logparse-*")
+	dir, err := app.TemporaryFolder("logparse-input")
 	if err != nil {
 		return nil, fmt.Errorf("the standard input cannot be kept: %w", err)
 	}

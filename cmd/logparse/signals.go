@@ -79,13 +79,13 @@ func interruptedBy(ctx context.Context) (syscall.Signal, bool) {
 	return i.Signal, ok
 }
 
-// leftovers are files of the command's own to remove when it ends.
+// leftovers are folders of the command's own to remove when it ends.
 var leftovers struct {
 	sync.Mutex
 	paths []string
 }
 
-// removeAtEnd has a file or folder removed when the command ends.
+// removeAtEnd has a temporary folder removed when the command ends.
 func removeAtEnd(path string) {
 	leftovers.Lock()
 	defer leftovers.Unlock()
@@ -96,7 +96,7 @@ func removeLeftovers() {
 	leftovers.Lock()
 	defer leftovers.Unlock()
 	for _, path := range leftovers.paths {
-		os.RemoveAll(path)
+		app.RemoveTemporary(path)
 	}
 	leftovers.paths = nil
 }

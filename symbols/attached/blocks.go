@@ -176,6 +176,20 @@ func (b *blocks) find(key uint64) int {
 // more behind these. The caller owns them.
 func (b *blocks) read(i, n int) ([][]byte, error) {
 	k := &b.list[i]
+	stored, err := b.stored(i)
+	if err != nil {
+		return nil, err
+	}
+	columns, ok := unpack(stored, uint64(k.raw))
+	if !ok || len(columns) < n {
+		return nil, message.Errorf("%w: the block at %#x cannot be decompressed", ErrFormat, k.offset)
+	}
+	return columns, nil
+}
+
+// stored returns a block as it lies in the container.
+func (b *blocks) stored(i int) ([]byte, error) {
+	k := &b.list[i]
 	stored := make([]byte, k.length)
 	if err := readAt(b.r, stored, k.offset); err != nil {
 		return nil, message.Errorf("the block at %#x: %w", k.offset, err)
@@ -183,11 +197,7 @@ func (b *blocks) read(i, n int) ([][]byte, error) {
 	if checksum(stored) != k.check {
 		return nil, message.Errorf("%w: the checksum of the block at %#x is wrong", ErrFormat, k.offset)
 	}
-	columns, ok := unpack(stored, uint64(k.raw))
-	if !ok || len(columns) < n {
-		return nil, message.Errorf("%w: the block at %#x cannot be decompressed", ErrFormat, k.offset)
-	}
-	return columns, nil
+	return stored, nil
 }
 
 // unpack takes the columns of a block apart. room is how many bytes they have together.

@@ -2,10 +2,12 @@ package attached
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"logparser/message"
 	"logparser/modules"
+	"logparser/symbols"
 )
 
 // A Module is what a container says of a module, and how its symbols are
@@ -167,4 +169,39 @@ func (c *Container) Modules() []*Module { return c.modules }
 func (m *Module) HasSymbols() bool {
 	_, ok := m.container.part(KindRuns, m.owner)
 	return ok
+}
+
+// Check reads all that a container has of a module's symbols and rules, and returns the first damage. Look-ups meet damage,
+// too, and find nothing then, which looks as if nothing was kept: who opens a container for its user asks here and says it.
+func (m *Module) Check() error {
+	var all []*blocks
+	t, err := m.Open()
+	switch {
+	case err == nil:
+		all = append(all, t.runs, t.functions.blocks, t.strings.blocks)
+	case !errors.Is(err, symbols.ErrNoSymbols):
+		return err
+	}
+	u, err := m.OpenUnwind()
+	switch {
+	case err == nil:
+		all = append(all, u.entries, u.rules)
+	case !errors.Is(err, ErrNoUnwind):
+		return err
+	}
+	s, err := m.OpenStack()
+	switch {
+	case err == nil:
+		all = append(all, s.text)
+	case !errors.Is(err, ErrNoUnwind):
+		return err
+	}
+	for _, b := range all {
+		for i := range b.list {
+			if _, err := b.stored(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -203,6 +203,9 @@ func (s *search) tryAttached(path string, verified, own bool) {
 		if m.Unchecked {
 			reason = reason.And(message.Textf("that file did not say which build it belongs to, and was taken for this one when it was attached"))
 		}
+		if err := m.Check(); err != nil {
+			reason = reason.And(message.Textf("some of it is damaged, so names are missing: %v", plainError(err)))
+		}
 		s.offer(rank, &candidate{table: &carried{table, file}, path: path, match: match, image: own, reason: reason})
 		return
 	}

@@ -523,6 +523,10 @@ func (f *Finder) newClient() *http.Client {
 				return message.Wrap(errRedirect, "redirected to a place that is not allowed: %s", req.URL.Scheme)
 			case req.URL.User != nil:
 				return message.Wrap(errRedirect, "redirected to a place that is not allowed: it holds credentials")
+			case req.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https":
+				return message.Wrap(errRedirect, "redirected to a place that is not allowed: http from https")
+			case !f.mayLeadTo(via[0].URL, req.URL):
+				return message.Wrap(errRedirect, "redirected to a place that is not allowed: %s, which is not named as a server", req.URL.Host)
 			}
 			req.Header.Del("Referer")
 			return nil

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -195,6 +196,7 @@ func TestTwoTierCache(t *testing.T) {
 // TestBadServers holds what a server does wrong: no names, nothing kept.
 func TestBadServers(t *testing.T) {
 	data := read(t, clang+"logtest.pdb")
+	elsewhere := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
 	tests := []struct {
 		name   string
 		handle http.HandlerFunc
@@ -248,6 +250,9 @@ func TestBadServers(t *testing.T) {
 		{"redirected with credentials", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://user:secret@"+r.Host+"/", http.StatusFound)
 		}, nil, "redirected to a place that is not allowed: it holds credentials", false},
+		{"redirected to another host", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusFound)
+		}, nil, "which is not named as a server", false},
 		{"redirected for ever", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 		}, nil, "more than 5 times", false},
@@ -594,4 +599,38 @@ func TestSlowHead(t *testing.T) {
 		t.Fatalf("%s\n%s", b.Status, outcomes(b))
 	}
 	b.Table.Close()
+}
+
+// TestRedirects holds where servers may lead.
+func TestRedirects(t *testing.T) {
+	f := NewFinder(nil, nil, "", false)
+	named, _ := url.Parse("https://named.example/store")
+	f.servers = []*server{{base: named}}
+	for _, tt := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"https://a.example/x", "https://a.example/y", true},
+		{"http://a.example/x", "https://a.example/y", true},
+		{"https://a.example/x", "http://a.example/y", false},
+		{"https://a.example/x", "https://files.a.example/y", true},
+		{"https://a.example/x", "https://b.example/y", false},
+		{"https://a.example/x", "https://nota.example/y", false},
+		{"https://a.example/x", "https://named.example/y", true},
+		{"http://a.example:8080/x", "http://a.example:22/y", false},
+		{"https://a.example/x", "https://127.0.0.1/y", false},
+		{"http://a.example/x", "http://localhost/y", false},
+		{"https://msdl.microsoft.com/x", "https://vsblob1.blob.core.windows.net/y", true},
+		{"https://a.example/x", "https://vsblob1.blob.core.windows.net/y", false},
+	} {
+		from, err := url.Parse(tt.from)
+		to, err2 := url.Parse(tt.to)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		err = f.newClient().CheckRedirect(&http.Request{URL: to, Header: http.Header{}}, []*http.Request{{URL: from}})
+		if (err == nil) != tt.ok {
+			t.Errorf("%s to %s: %v", tt.from, tt.to, err)
+		}
+	}
 }

@@ -273,7 +273,9 @@ type SourceFinder func(recorded string, mappings []app.SourceMapping) (string, e
 // SourceFinder returns the one for the rows that are shown: a packed log has its own files.
 func (c *Controller) SourceFinder() SourceFinder {
 	if c.session == nil {
-		return app.SourceFile
+		return func(recorded string, mappings []app.SourceMapping) (string, error) {
+			return app.SourceFile(recorded, mappings, !c.state.Wanted.NoRecordedPaths)
+		}
 	}
 	return c.session.SourceFile
 }

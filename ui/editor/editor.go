@@ -27,9 +27,9 @@ var Presets = []string{
 // same.
 var ErrNotSource = message.New("the name is not that of a source file; choose an editor in the settings")
 
-// sourceNames are the extensions that the system's opener is trusted with.
+// openedNames are the extensions that the system's opener is trusted with.
 // The name comes out of a log, so what is not known to be text is refused.
-var sourceNames = map[string]bool{
+var openedNames = map[string]bool{
 	".c": true, ".cc": true, ".cpp": true, ".cxx": true, ".c++": true, ".ixx": true, ".cppm": true,
 	".h": true, ".hh": true, ".hpp": true, ".hxx": true, ".h++": true, ".inl": true, ".inc": true,
 	".ipp": true, ".tcc": true, ".tpp": true, ".m": true, ".mm": true, ".cu": true, ".cuh": true,
@@ -44,7 +44,7 @@ var ErrQuotes = message.New("a quotation mark is not closed")
 // argument whatever it holds; no shell sees it.
 func Command(template, file string, line int) ([]string, error) {
 	if strings.TrimSpace(template) == "" {
-		if !sourceNames[strings.ToLower(filepath.Ext(file))] {
+		if !openedNames[strings.ToLower(filepath.Ext(file))] {
 			return nil, ErrNotSource
 		}
 		return opener(runtime.GOOS, file), nil
@@ -107,9 +107,39 @@ func split(s string) ([]string, error) {
 	return words, nil
 }
 
+// ErrBatch says that the editor is a batch file, and the name one that the command processor of Windows would read as commands.
+var ErrBatch = message.New("the editor is a batch file, which cannot be given this name; choose the program itself in the settings")
+
+// batchLine returns the command line of cmd.exe that runs a batch file with arguments, each of which stays one that the processor
+// does not look into: it does not keep to the quotation that programs do.
+func batchLine(script string, args []string) (string, error) {
+	line := `cmd.exe /e:on /v:off /d /c "` + quoteBatch(script)
+	for _, word := range append([]string{script}, args...) {
+		// Variables are put in within quotation marks, too, and a line feed ends the command.
+		if strings.ContainsAny(word, "\"%!\r\n\x00\x1a") || strings.HasSuffix(word, `\`) {
+			return "", ErrBatch
+		}
+	}
+	for _, word := range args {
+		line += " " + quoteBatch(word)
+	}
+	return line + `"`, nil
+}
+
+func quoteBatch(word string) string { return `"` + word + `"` }
+
+// isBatch reports whether a program is a batch file.
+func isBatch(path string) bool {
+	ext := strings.ToLower(filepath.Ext(strings.TrimRight(path, ". ")))
+	return ext == ".bat" || ext == ".cmd"
+}
+
 // Start runs a command and does not wait for it.
 func Start(args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
+	if err := protect(cmd); err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}

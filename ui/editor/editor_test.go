@@ -39,3 +39,25 @@ func TestCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchLine holds what cmd.exe is given: nothing that it looks into stands outside quotation marks, or the name is refused.
+func TestBatchLine(t *testing.T) {
+	const script = `C:\VS Code\bin\code.cmd`
+	for _, test := range []struct {
+		file, want string
+	}{
+		{`C:\src\a.cpp:12`, `cmd.exe /e:on /v:off /d /c ""C:\VS Code\bin\code.cmd" "-g" "C:\src\a.cpp:12""`},
+		{`a&calc&.cpp:1`, `cmd.exe /e:on /v:off /d /c ""C:\VS Code\bin\code.cmd" "-g" "a&calc&.cpp:1""`},
+		{`a"&calc&".cpp:1`, ""}, {`%CD%.cpp:1`, ""}, {`!CD!.cpp:1`, ""}, {"a\r\ncalc.cpp:1", ""}, {`C:\src\`, ""},
+	} {
+		got, err := batchLine(script, []string{"-g", test.file})
+		if got != test.want || (err != nil) != (test.want == "") || err != nil && !errors.Is(err, ErrBatch) {
+			t.Errorf("%q: %s, %v; want %s", test.file, got, err, test.want)
+		}
+	}
+	for name, want := range map[string]bool{`C:\code.cmd`: true, `C:\X.BAT`: true, `C:\x.bat. `: true, `C:\x.exe`: false, "/usr/bin/code": false} {
+		if isBatch(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
