@@ -83,7 +83,9 @@ func TestMarkedSource(t *testing.T) {
 	if err := os.WriteFile(file, []byte("int main() {}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	find := func(recorded string, mappings []app.SourceMapping) (string, error) { return app.SourceFile(recorded, mappings, true) }
+	find := func(recorded string, mappings []app.SourceMapping) (string, error) {
+		return app.SourceFile(recorded, mappings, true)
+	}
 	for _, recorded := range []string{file, rows.TagSource(file)} {
 		args, err := sourceCommand(find, recorded, 7, nil, "edit {file} {line}", false)
 		if err != nil || !slices.Equal(args, []string{"edit", file, "7"}) {
