@@ -572,16 +572,17 @@ func TestOpenSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	mapping := []app.SourceMapping{{From: "/src", To: dir}}
-	got, err := sourceCommand(app.SourceFile, "/src/sample/app.cpp", 24, mapping, "code -g {file}:{line}", true)
+	find := func(recorded string, mappings []app.SourceMapping) (string, error) { return app.SourceFile(recorded, mappings, true) }
+	got, err := sourceCommand(find, "/src/sample/app.cpp", 24, mapping, "code -g {file}:{line}", true)
 	if err != nil || len(got) != 3 || got[2] != file+":24" {
 		t.Errorf("command %q, %v", got, err)
 	}
 	for _, bad := range []string{"/src/sample/../../etc/passwd", "/src/absent.cpp", `\\server\share\a.cpp`, "relative.cpp"} {
-		if got, err := sourceCommand(app.SourceFile, bad, 1, mapping, "code {file}", false); err == nil {
+		if got, err := sourceCommand(find, bad, 1, mapping, "code {file}", false); err == nil {
 			t.Errorf("%s would be opened: %q", bad, got)
 		}
 	}
-	if _, err := sourceCommand(app.SourceFile, file, 1, nil, "code {file}", true); err == nil {
+	if _, err := sourceCommand(find, file, 1, nil, "code {file}", true); err == nil {
 		t.Error("a recorded path is opened although that is forbidden")
 	}
 	r.side.openSource(0)
