@@ -572,7 +572,9 @@ func TestOpenSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	mapping := []app.SourceMapping{{From: "/src", To: dir}}
-	find := func(recorded string, mappings []app.SourceMapping) (string, error) { return app.SourceFile(recorded, mappings, true) }
+	find := func(recorded string, mappings []app.SourceMapping) (string, error) {
+		return app.SourceFile(recorded, mappings, true)
+	}
 	got, err := sourceCommand(find, "/src/sample/app.cpp", 24, mapping, "code -g {file}:{line}", true)
 	if err != nil || len(got) != 3 || got[2] != file+":24" {
 		t.Errorf("command %q, %v", got, err)
