@@ -102,7 +102,12 @@ func (t *Term) MatchThread(id uint32, name string) bool {
 
 // MatchFunction reports whether a function fits a term that is about one. The name as a whole is also that of overloads, which
 // are shown with their parameters.
+//
+// A text that ends in :: is a scope: a function's parameters and template arguments are none of its name's.
 func (t *Term) MatchFunction(name string) bool {
+	if t.Op == Contains && strings.HasSuffix(t.Value, "::") {
+		return rows.InScope(name, t.Value)
+	}
 	return t.MatchText(name) || t.Op == Equals && t.MatchText(rows.PlainFunction(name))
 }
 
