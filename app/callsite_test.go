@@ -93,3 +93,45 @@ enter @1500 entry 0x600010
 		t.Errorf("a classic log: %t, %v", ok, err)
 	}
 }
+
+// TestInlinedCallSite asks where calls were made from that were inlined into, or jumped to by, the call around them: they have its call site,
+// which is not shown as theirs. A function that calls itself in one place has it, too.
+func TestInlinedCallSite(t *testing.T) {
+	dir := t.TempDir()
+	copyFiles(t, dwarfFolder, dir, "gcc4.so=first.so")
+	id, run := elfFacts(t, filepath.Join(dir, "first.so"), "_Z3runi")
+	const base = uint64(0x7f0000000000)
+	text := fmt.Sprintf(`file begin=1000 flags=2
+chunk process
+load @1000 module=1 base=%#[1]x size=0x10000 path="/lib/first.so" identity="build-id:%[2]s"
+load @1000 module=2 base=0x600000 size=0x10000 path="/lib/other.so" identity="build-id:00%[2]s"
+chunk events thread=7 base=1000
+site 0x600020
+enter @1100 entry %#[3]x
+site 0x600020
+enter @1200 entry %#[1]x
+leave @1300
+site %#[4]x
+enter @1400 entry %#[3]x
+site %#[4]x
+enter @1500 entry %#[3]x
+leave @1600
+leave @1700
+site 0x600020
+enter @1800 entry 0x600010
+leave @1900
+leave @2000
+`, base, id, base+run, base+run+1)
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), text), Symbols: []string{dir}, NoRecordedPaths: true})
+	src := rows.With(s.Rows(), rows.CallSites)
+	for row, want := range []string{"other.so+0x20", "?", "?", "run", "run", "run", "run", "?", "?", "other.so+0x20"} {
+		site, ok, err := s.CallSite(context.Background(), int64(row))
+		if err != nil || !ok || site.Function != want {
+			t.Errorf("row %d: %+v, %v, want %s", row, site, err, want)
+		}
+		r := src.Row(int64(row))
+		if r.Site == nil || r.Site.Function != want || want == "?" && (r.FromSite() || r.Site.Address != 0x600020) {
+			t.Errorf("row %d shows %+v, want %s", row, r.Site, want)
+		}
+	}
+}

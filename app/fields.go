@@ -15,7 +15,10 @@ import (
 // on request.
 type moreOfRows struct {
 	selves []int64
-	sites  []parser.CallSite
+	sites  []calledFrom
+	// read are sites as the log has them, open the calls that are open in the block, by thread.
+	read []parser.CallSite
+	open map[uint32][]openAt
 	// missing are the elements whose enters lie before the block, by their rows.
 	missing []missingSite
 	before  []parser.CallSite
@@ -30,7 +33,7 @@ type moreOfRows struct {
 type recentSite struct {
 	s          *Session
 	generation uint64
-	key        siteKey
+	key        fromKey
 	site       *rows.CallSite
 }
 
@@ -64,7 +67,7 @@ func (s *Session) readMore(b *block, f rows.Fields, run int, row int64, n int) e
 	}
 	if f&rows.CallSites != 0 {
 		if b.more.sites == nil {
-			b.more.sites = make([]parser.CallSite, blockRows)
+			b.more.sites, b.more.read = make([]calledFrom, blockRows), make([]parser.CallSite, blockRows)
 		}
 		if err := s.readSites(b, row, n); err != nil {
 			return err
@@ -112,8 +115,8 @@ func (s *Session) fillMore(dst []rows.Row, run int, b *block, f rows.Fields) {
 }
 
 // siteOf returns a call site with its names.
-func (s *Session) siteOf(b *block, run int, site parser.CallSite) *rows.CallSite {
-	key, generation := siteKey{run, site.Address, site.Space}, s.generation.Load()
+func (s *Session) siteOf(b *block, run int, site calledFrom) *rows.CallSite {
+	key, generation := fromKey{siteKey{run, site.Address, site.Space}, site.around}, s.generation.Load()
 	recent := &b.more.recent[site.Address*0x9e3779b97f4a7c15>>(64-siteBits)]
 	if recent.s != s || recent.key != key || recent.generation != generation {
 		place, final := s.sites.place(s, key, generation)
@@ -134,7 +137,13 @@ func (s *Session) readSites(b *block, row int64, n int) error {
 		return nil
 	}
 	_, record := s.table.Position(row)
-	if _, err := log.CallSites(sites, record); err != nil {
+	if _, err := log.CallSites(b.more.read[:n], record); err != nil {
+		return err
+	}
+	for k := range sites {
+		sites[k] = calledFrom{CallSite: b.more.read[k]}
+	}
+	if err := s.findAround(b, row, n); err != nil {
 		return err
 	}
 	b.more.missing = b.more.missing[:0]
@@ -166,7 +175,7 @@ func (s *Session) readSites(b *block, row int64, n int) error {
 
 // readMissing reads the call sites that lie before the block, those that lie near each
 // other together.
-func (s *Session) readMissing(log parser.CallSiter, b *block, sites []parser.CallSite) error {
+func (s *Session) readMissing(log parser.CallSiter, b *block, sites []calledFrom) error {
 	missing := b.more.missing
 	slices.SortFunc(missing, func(a, b missingSite) int { return cmp.Compare(a.enter, b.enter) })
 	for len(missing) > 0 {
@@ -186,7 +195,11 @@ func (s *Session) readMissing(log parser.CallSiter, b *block, sites []parser.Cal
 			return err
 		}
 		for _, m := range missing[:k] {
-			sites[m.element] = before[m.enter-first]
+			site, err := s.calledFrom(m.enter, before[m.enter-first])
+			if err != nil {
+				return err
+			}
+			sites[m.element] = site
 		}
 		missing = missing[k:]
 	}
@@ -198,9 +211,9 @@ type callSites struct {
 	mu sync.Mutex
 	// enters are call sites by the row of the enter, of calls that did not end where
 	// they were read.
-	enters map[int64]parser.CallSite
+	enters map[int64]calledFrom
 	// places are call sites as rows have them, with the names of a generation.
-	places     map[siteKey]*rows.CallSite
+	places     map[fromKey]*rows.CallSite
 	generation uint64
 }
 
@@ -210,6 +223,12 @@ type siteKey struct {
 	space   uint16
 }
 
+// A fromKey is a call site with what calledFrom has.
+type fromKey struct {
+	siteKey
+	around uint64
+}
+
 // maxEnters bounds the call sites that are kept for leaves, maxSites those with names.
 const (
 	maxEnters = 1 << 16
@@ -217,20 +236,20 @@ const (
 )
 
 // keep keeps the call site of an enter for its leave. The caller holds the lock.
-func (c *callSites) keep(enter int64, site parser.CallSite) {
+func (c *callSites) keep(enter int64, site calledFrom) {
 	if c.enters == nil || len(c.enters) >= maxEnters {
-		c.enters = make(map[int64]parser.CallSite)
+		c.enters = make(map[int64]calledFrom)
 	}
 	c.enters[enter] = site
 }
 
 // place returns a call site with its names. While modules get their symbols it has
 // none yet, and is not final.
-func (c *callSites) place(s *Session, key siteKey, generation uint64) (site *rows.CallSite, final bool) {
+func (c *callSites) place(s *Session, key fromKey, generation uint64) (site *rows.CallSite, final bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.generation != generation || c.places == nil || len(c.places) >= maxSites {
-		c.generation, c.places = generation, make(map[siteKey]*rows.CallSite)
+		c.generation, c.places = generation, make(map[fromKey]*rows.CallSite)
 	}
 	if p := c.places[key]; p != nil {
 		return p, true
