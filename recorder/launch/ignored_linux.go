@@ -164,14 +164,16 @@ func ignoreAsCaller() {
 // program that is traced does not get other rights: such a program (setuid) is started with the defaults
 // instead.
 func startProcess(file string, command []string, attr *os.ProcAttr) (*os.Process, error) {
+	program := file
+	file, attr = withTimers(file, attr)
 	var here []os.Signal
 	for _, s := range ignoredByCaller() {
 		if s == syscall.SIGCHLD || s == syscall.SIGURG {
 			here = append(here, s)
 		}
 	}
-	if len(here) == 0 || slices.Contains(here, os.Signal(syscall.SIGCHLD)) && privileged(file) {
-		return os.StartProcess(file, command, attr)
+	if len(here) == 0 || slices.Contains(here, os.Signal(syscall.SIGCHLD)) && privileged(program) {
+		return startBlocked(file, command, attr)
 	}
 	runtime.LockOSThread() // the thread that starts it traces it
 	defer runtime.UnlockOSThread()
@@ -181,7 +183,7 @@ func startProcess(file string, command []string, attr *os.ProcAttr) (*os.Process
 		stopping.Sys = &syscall.SysProcAttr{Ptrace: true}
 	}
 	signal.Ignore(here...)
-	child, err := os.StartProcess(file, command, &stopping)
+	child, err := startBlocked(file, command, &stopping)
 	if stop && err == nil {
 		for unix.Waitid(unix.P_PID, child.Pid, nil, unix.WSTOPPED, nil) == unix.EINTR {
 			continue
@@ -195,7 +197,7 @@ func startProcess(file string, command []string, attr *os.ProcAttr) (*os.Process
 	}
 	if err != nil {
 		// Where nothing may be traced the program does not ignore SIGCHLD.
-		return os.StartProcess(file, command, attr)
+		return startBlocked(file, command, attr)
 	}
 	_ = unix.PtraceDetach(child.Pid)
 	return child, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -36,6 +37,20 @@ func alive(h *wire.Header) bool {
 func stopped(pid int) bool {
 	fields := statFields(pid)
 	return len(fields) > 0 && fields[0][0] == 'T'
+}
+
+// letGo ends the tracing of a program that has asked to be traced (PTRACE_TRACEME) and waits for its tracer, with the
+// signal that it was about to get. Nobody here traces it, and it would wait for ever. It reports whether that was so.
+func letGo(pid int, s syscall.Signal) bool {
+	fields := statFields(pid)
+	if len(fields) == 0 || fields[0][0] != 't' {
+		return false
+	}
+	if s == syscall.SIGTRAP || s == syscall.SIGSTOP {
+		s = 0 // they are for the tracer
+	}
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(pid), 0, uintptr(s), 0, 0)
+	return errno == 0
 }
 
 // statFields returns what the system says of a process, from its state on, field 3.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -23,6 +24,9 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, sys
 // signals.
 func (p *Plan) Run(started func(pid int)) (Ending, error) {
 	ignoreAsCaller()
+	// A program may ask to be traced by who started it: that is this thread, which waits for it, too.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var wanted []os.Signal
 	for _, s := range passedOn {
 		// What the caller has ignored is ignored by the program, too, as long as nobody
@@ -125,6 +129,7 @@ func wait(pid int, apart bool) (unix.WaitStatus, error) {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return 0, err
+		case status.Stopped() && letGo(pid, status.StopSignal()):
 		case status.Stopped() && apart:
 		case status.Stopped():
 			// This process may have been stopped and continued together with the child, and

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +138,42 @@ static void daemons(int own) {
   printf("%zd\n", read(done[0], &c, 1));
 }
 
+/* hand_on blocks all signals, or none, sets timers, and becomes another program. */
+OUTSIDE static int hand_on(int what, char **command) {
+  sigset_t all;
+  const struct itimerval far = {{70, 0}, {50, 0}};
+  sigfillset(&all);
+  if (what & 1) sigprocmask(SIG_SETMASK, &all, NULL);
+  for (int i = ITIMER_REAL; (what & 2) && i <= ITIMER_PROF; i++) setitimer(i, &far, NULL);
+  execvp(command[0], command);
+  return 3;
+}
+
+/* inherited: the signals that are blocked, and the timers that run. */
+OUTSIDE static void inherited(void) {
+  sigset_t m;
+  leaf(1);
+  sigprocmask(SIG_BLOCK, NULL, &m);
+  for (int i = 1; i < 65; i++) putchar(sigismember(&m, i) == 1 ? '1' : '0');
+  for (int i = ITIMER_REAL; i <= ITIMER_PROF; i++) {
+    struct itimerval t;
+    getitimer(i, &t);
+    printf(" %d/%ld", t.it_value.tv_sec > 0, (long)t.it_interval.tv_sec);
+  }
+  putchar('\n');
+}
+
+/* traced asks its parent to trace it, which does not know of that. */
+OUTSIDE static int traced(void) {
+  leaf(1);
+  printf("%ld\n", ptrace(PTRACE_TRACEME, 0, 0, 0));
+  fflush(stdout);
+  signal(SIGUSR1, SIG_IGN);
+  raise(SIGUSR1);
+  leaf(2);
+  return 4;
+}
+
 int main(int argc, char **argv) {
   const char *const what = argc > 1 ? argv[1] : "";
   calls = argc > 2 ? atoi(argv[2]) : 1000;
@@ -145,6 +183,9 @@ int main(int argc, char **argv) {
   else if (strcmp(what, "descriptors") == 0) descriptors();
   else if (strcmp(what, "truncated") == 0) truncated(argc > 3 ? argv[3] : "", argc > 4);
   else if (strcmp(what, "daemons") == 0) daemons(argc > 3);
+  else if (strcmp(what, "hand-on") == 0) return hand_on(calls, argv + 3);
+  else if (strcmp(what, "inherited") == 0) inherited();
+  else if (strcmp(what, "traced") == 0) return traced();
   else if (strcmp(what, "abort") == 0) call(NULL), abort();
   else if (strcmp(what, "calls") == 0) printf("%ld\n", (long)call(NULL));
   else return 2;

@@ -133,6 +133,23 @@ children() {
   done
 }
 
+# What the program inherits by logparse record is what record has from its caller, and a program that asks to be traced
+# goes on.
+by_record() {
+  local what record="$logparse record -q --library $lib/liblogrec.so -o $build/recorded/rec"
+  for what in 0 1 2 3; do
+    begin "record: blocked signals, timers, $what"
+    "$with/plain" hand-on $what "$with/plain" inherited >"$build/plain/stdout" 2>&1
+    "$with/plain" hand-on $what $record "$with/recorded" inherited >"$build/recorded/stdout" 2>&1
+    cmp -s "$build/plain/stdout" "$build/recorded/stdout" || fail "$(cat "$build/recorded/stdout"), not $(cat "$build/plain/stdout")"
+    end
+  done
+  begin "record: PTRACE_TRACEME"
+  timeout -k 1 60 $record "$with/recorded" traced >"$build/recorded/stdout" 2>&1
+  [ "$?$(cat "$build/recorded/stdout")" = 40 ] || fail "status $?: $(cat "$build/recorded/stdout")"
+  end
+}
+
 file= crash=
 for compiler in gcc clang; do
   cc=$(newest $compiler) || {
@@ -150,6 +167,7 @@ for compiler in gcc clang; do
     limits
     tails
     children
+    [ $compiler-$way != gcc-preloaded ] || by_record
   done
 done
 echo "$passed passed, $failed failed, $skipped skipped"

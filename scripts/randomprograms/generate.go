@@ -205,7 +205,7 @@ var allHazards = []hazard{
 		return fmt.Sprintf("{ struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); l.rlim_cur = %d; setrlimit(RLIMIT_NOFILE, &l); work(3); seen(); }", 10+g.IntN(40))
 	}},
 	{"little address space", func(g *generator, _ int) string {
-		return fmt.Sprintf("{ struct rlimit l; getrlimit(RLIMIT_AS, &l); l.rlim_cur = used() + %d; setrlimit(RLIMIT_AS, &l); work(5); char *p = malloc(%d); say(p ? \"memory\" : \"no memory\"); free(p); work(20); }", (20+g.IntN(100))<<20, (5+g.IntN(10))<<20)
+		return fmt.Sprintf("{ struct rlimit l; getrlimit(RLIMIT_AS, &l); l.rlim_cur = used() + %d; setrlimit(RLIMIT_AS, &l); work(5); char *p = malloc(%d); say(p ? \"memory\" : \"no memory\"); free(p); work(20); }", (100+g.IntN(100))<<20, (5+g.IntN(10))<<20)
 	}},
 	{"coroutine", func(g *generator, _ int) string {
 		c := g.name("context")
