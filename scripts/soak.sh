@@ -5,7 +5,8 @@
 #
 # First every fuzz target of the module (or of the packages given) is fuzzed
 # for SECONDS, two at a time, then every fault test runs ROUNDS rounds (none if
-# 0). Without packages and with ROUNDS recorder and reader come last: ROUNDS / 10
+# 0): among them the command is given ROUNDS * 2 damaged inputs of each kind, and inputs that say how much work they
+# are, of which time, memory and the end after Ctrl+C are measured (cmd/logparse). Without packages and with ROUNDS recorder and reader come last: ROUNDS / 10
 # recording programs are ended by force on Linux, ROUNDS / 100 under wine, each crash in each
 # place is tried ROUNDS / 100 times, ROUNDS * 1000 calls are recorded with pointers to anything, two
 # threads record 100 million events each, which are read again, and a log of a

@@ -37,7 +37,7 @@ func segmentStatistics(ctx context.Context, src *index.Index, g groups, o *Stati
 		return nil, false, nil // there are too many
 	}
 	list, ok = sumTotals(totals, g, has)
-	if !ok || !addSegments(list, src, g, whole) {
+	if !ok || !addSegments(ctx, list, src, g, whole) {
 		return nil, false, nil
 	}
 	// One range after the other: a pass over the calls of one leaves out all others.
@@ -83,7 +83,7 @@ func wholeSegments(src *index.Index, where query.Predicate) (whole []index.Segme
 }
 
 // addSegments sets what sumTotals has made to the totals of segments. It returns false where these are not known.
-func addSegments(list []Stat, src *index.Index, g groups, segments []index.Segment) bool {
+func addSegments(ctx context.Context, list []Stat, src *index.Index, g groups, segments []index.Segment) bool {
 	for i := range list {
 		list[i].Total = calls.Total{}
 	}
@@ -105,10 +105,10 @@ func addSegments(list []Stat, src *index.Index, g groups, segments []index.Segme
 			}
 		}
 	}
-	addRunning(list, src, &g, func(row int64) bool {
+	addRunning(ctx, list, src, &g, func(row int64) bool {
 		return slices.ContainsFunc(segments, func(s index.Segment) bool { return row >= s.First && row < s.End })
 	})
-	return true
+	return ctx.Err() == nil
 }
 
 // between returns the rows between segments, and before the first and behind the last.

@@ -76,8 +76,8 @@ func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]S
 	if has, ok := enterAddresses(o.Where); ok && !o.PerThread && o.Correct == nil {
 		if totals := src.Totals(); totals != nil {
 			if list, ok := sumTotals(totals, g, has); ok {
-				addRunning(list, src, &g, func(int64) bool { return true })
-				return list, nil
+				addRunning(ctx, list, src, &g, func(int64) bool { return true })
+				return list, ctx.Err()
 			}
 		}
 	}
@@ -203,10 +203,13 @@ func sumTotals(totals []calls.Total, g groups, has func(address uint32) bool) ([
 	return list, true
 }
 
-// addRunning adds the calls that no leave has closed, and whose enters pass, to what sumTotals made.
-func addRunning(list []Stat, src *index.Index, g *groups, pass func(row int64) bool) {
+// addRunning adds the calls that no leave has closed, and whose enters pass, to what sumTotals made. It ends early with ctx.
+func addRunning(ctx context.Context, list []Stat, src *index.Index, g *groups, pass func(row int64) bool) {
 	of := newLineage(src, g)
-	for _, o := range src.OpenCalls(nil).List {
+	for i, o := range src.OpenCalls(nil).List {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return
+		}
 		s := statOf(list, g.at(o.Address))
 		switch {
 		case s == nil || !pass(o.Enter):

@@ -19,12 +19,13 @@ import (
 // that hold themselves, long lines.
 type bomb struct {
 	name string
-	// n is the dimension in the test; the soak test goes on from there.
+	// n is the dimension in the test; the soak test goes on from half of it, up to most where that is not 0.
 	n int
 	// write makes the input, and returns its file.
 	write func(dir string, n int) (string, error)
 	// calls are the command lines, with FILE for the input and DIR for its folder.
 	calls []string
+	most  int
 }
 
 // The verbs that bring a log's calls in order, and some that write them.
@@ -33,28 +34,28 @@ var logVerbs = []string{"show FILE", "stats FILE", "tree FILE", "compare FILE FI
 // bombs returns all of them.
 func bombs() []bomb {
 	list := []bomb{
-		{"threads with a call each", 5_000, writeThreads(1, 1), logVerbs},
-		{"threads with an open call each", 10_000, writeThreads(1, 0), []string{"stats FILE", "tree FILE", "tree FILE --bottom-up", "stats FILE --by thread", "stats FILE --where dur:>1us", "show FILE"}},
-		{"stacks of one thread", 50_000, writeStacks, logVerbs},
-		{"calls in one another", 40_000, writeThreads(40_000, 0), []string{"stats FILE", "tree FILE", "tree FILE --bottom-up", "stats FILE --by thread", "stats FILE --where dur:>1us", "show FILE"}},
-		{"threads of probes", 50_000, writeProbes, []string{"show FILE", "stats FILE"}},
-		{"structs that hold themselves", 2_000, writePlan, []string{"show FILE"}},
-		{"files of a pack over each other", 3_000, writePack(packOverlaps), []string{"show FILE"}},
-		{"a pack without a first log", 1, writePack(packSecond), []string{"show FILE"}},
-		{"a pack of zeros", 60, writePack(packZeros), []string{"show FILE"}},
-		{"names of threads in a minidump", 32_000, writeMinidump(dumpNames), []string{"crash FILE"}},
-		{"modules of one name in a minidump", 16_000, writeMinidump(dumpModules), []string{"crash FILE"}},
-		{"memory in pieces in a minidump", 200_000, writeMinidump(dumpMemory), []string{"crash FILE"}},
-		{"mapped files in a core", 40_000, writeCore(coreFiles), []string{"crash FILE"}},
-		{"memory in pieces in a core", 60_000, writeCore(coreMemory), []string{"crash FILE"}},
-		{"threads on one stack in a core", 200, writeCore(coreStack), []string{"crash FILE"}},
-		{"code that a file does not have", 0xE0000000, writeImage, []string{"attach FILE"}},
-		{"mappings from the last to the first", 60_000, writeMappings, []string{"symbolize FILE"}},
+		{"threads with a call each", 5_000, writeThreads(1, 1), logVerbs, 0},
+		{"threads with an open call each", 10_000, writeThreads(1, 0), []string{"stats FILE", "tree FILE", "tree FILE --bottom-up", "stats FILE --by thread", "stats FILE --where dur:>1us", "show FILE"}, 0},
+		{"stacks of one thread", 50_000, writeStacks, logVerbs, 100_000},
+		{"calls in one another", 40_000, writeThreads(40_000, 0), []string{"stats FILE", "tree FILE", "tree FILE --bottom-up", "stats FILE --by thread", "stats FILE --where dur:>1us", "show FILE"}, 80_000},
+		{"threads of probes", 50_000, writeProbes, []string{"show FILE", "stats FILE"}, 0},
+		{"structs that hold themselves", 2_000, writePlan, []string{"show FILE"}, 0},
+		{"files of a pack over each other", 3_000, writePack(packOverlaps), []string{"show FILE"}, 0},
+		{"a pack without a first log", 1, writePack(packSecond), []string{"show FILE"}, 0},
+		{"a pack of zeros", 60, writePack(packZeros), []string{"show FILE"}, 0},
+		{"names of threads in a minidump", 32_000, writeMinidump(dumpNames), []string{"crash FILE"}, 0},
+		{"modules of one name in a minidump", 16_000, writeMinidump(dumpModules), []string{"crash FILE"}, 0},
+		{"memory in pieces in a minidump", 200_000, writeMinidump(dumpMemory), []string{"crash FILE"}, 0},
+		{"mapped files in a core", 40_000, writeCore(coreFiles), []string{"crash FILE"}, 0},
+		{"memory in pieces in a core", 60_000, writeCore(coreMemory), []string{"crash FILE"}, 0},
+		{"threads on one stack in a core", 200, writeCore(coreStack), []string{"crash FILE"}, 0},
+		{"code that a file does not have", 0x70000000, writeImage, []string{"attach FILE"}, 0x70000000},
+		{"mappings from the last to the first", 60_000, writeMappings, []string{"symbolize FILE"}, 0},
 	}
 	for _, part := range []string{"a+0x1", "0x55b25f3cb28e ", "./app(f+0x18)", "0001:00000099 ", "a!b+0x27 ", "#1 x ", "#1 +0x1) ", "#012#1 0x1 in f (a.b+0x1)", "{{{bt:0:0x1234567}}}", "(BuildId: 12)#1 pc 1 x"} {
 		list = append(list, bomb{"a line of " + part, 1 << 20, func(dir string, n int) (string, error) {
 			return write(dir, "text.txt", []byte(strings.Repeat(part, n/len(part)-1)+"\n"))
-		}, []string{"symbolize FILE"}})
+		}, []string{"symbolize FILE"}, 1 << 20})
 	}
 	return list
 }

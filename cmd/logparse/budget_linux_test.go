@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,26 +32,33 @@ type spent struct {
 	said          string
 }
 
-// spend runs the command on an input.
-func spend(t *testing.T, b *bomb, call string, n, seconds int) spent {
+// budgeted is a command that is about to read an input, within a limit of the processor's time.
+func budgeted(t *testing.T, b *bomb, call string, n, seconds int) (cmd *exec.Cmd, dir string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	path, err := b.write(dir, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := spent{input: folderSize(t, dir)}
 	args := strings.Fields(strings.NewReplacer("FILE", path, "DIR", dir).Replace(call))
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("sh", append([]string{"-c", "ulimit -t " + strconv.Itoa(seconds) + " && exec \"$0\" \"$@\"", exe}, args...)...)
+	cmd = exec.Command("sh", append([]string{"-c", "ulimit -t " + strconv.Itoa(seconds) + " && exec \"$0\" \"$@\"", exe}, args...)...)
 	cmd.Env = append(os.Environ(), asCommand+"=1", "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "TMPDIR="+dir)
+	return cmd, dir
+}
+
+// spend runs the command on an input.
+func spend(t *testing.T, b *bomb, call string, n, seconds int) spent {
+	t.Helper()
+	cmd, dir := budgeted(t, b, call, n, seconds)
+	s := spent{input: folderSize(t, dir)}
 	var errs bytes.Buffer
 	out := &counter{}
 	cmd.Stdout, cmd.Stderr = out, &errs
-	err = cmd.Run()
+	err := cmd.Run()
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	s.cpu, s.memory = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), usage.Maxrss<<10
 	s.output = out.n + folderSize(t, dir) - s.input
@@ -57,6 +66,10 @@ func spend(t *testing.T, b *bomb, call string, n, seconds int) spent {
 	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if status.Signaled() || strings.Contains(s.said, "goroutine ") {
 		t.Errorf("%s, %d: %v after %v: %.300s", call, n, err, s.cpu, s.said)
+	}
+	t.Logf("%s, %d: %d bytes in, %d out, %v, %d MiB: %.60q", call, n, s.input, s.output, s.cpu, s.memory>>20, s.said)
+	if s.memory > budgetMemory+budgetShare*s.input {
+		t.Errorf("%s, %d: %d MiB of memory for %d bytes", call, n, s.memory>>20, s.input)
 	}
 	return s
 }
@@ -91,12 +104,94 @@ func TestBudget(t *testing.T) {
 	for _, b := range bombs() {
 		t.Run(b.name, func(t *testing.T) {
 			for _, call := range b.calls {
-				s := spend(t, &b, call, b.n, budgetSeconds)
-				t.Logf("%s: %d bytes in, %d out, %v, %d MiB: %.100s", call, s.input, s.output, s.cpu, s.memory>>20, s.said)
-				if s.memory > budgetMemory+budgetShare*s.input {
-					t.Errorf("%s: %d MiB of memory for %d bytes", call, s.memory>>20, s.input)
+				spend(t, &b, call, b.n, budgetSeconds)
+			}
+		})
+	}
+}
+
+// TestGrowth doubles each dimension three times: the processor's time and the memory grow at most in proportion to what is read
+// and written. Then it interrupts the command. It takes many minutes, and a machine that does nothing else.
+func TestGrowth(t *testing.T) {
+	if os.Getenv("LOGPARSER_SOAK") == "" {
+		t.Skip("LOGPARSER_SOAK is not set: make soak")
+	}
+	const (
+		most    = 1.25 // of the growth of what is read and written
+		atLeast = 300 * time.Millisecond
+		least   = 64 << 20
+	)
+	for _, b := range bombs() {
+		t.Run(b.name, func(t *testing.T) {
+			for _, call := range b.calls {
+				var last spent
+				n := max(1, b.n/2)
+				if b.most > 0 {
+					n = b.most / 8
+				}
+				for i := range 4 {
+					s := spend(t, &b, call, n, 10*budgetSeconds)
+					grown := max(2, float64(s.input+s.output)/float64(max(1, last.input+last.output))) * most
+					for range 2 {
+						if i == 0 || s.cpu <= atLeast || float64(s.cpu) <= grown*float64(max(last.cpu, atLeast/2)) {
+							break
+						}
+						// The processor was shared with others, or the smaller input was lucky.
+						s.cpu = min(s.cpu, spend(t, &b, call, n, 10*budgetSeconds).cpu)
+						last.cpu = max(last.cpu, spend(t, &b, call, n/2, 10*budgetSeconds).cpu)
+					}
+					if i > 0 && s.cpu > atLeast && float64(s.cpu) > grown*float64(max(last.cpu, atLeast/2)) {
+						t.Errorf("%s, %d: %v after %v for half", call, n, s.cpu, last.cpu)
+					}
+					if i > 0 && s.memory > least && float64(s.memory) > grown*float64(max(last.memory, least)) {
+						t.Errorf("%s, %d: %d MiB after %d for half", call, n, s.memory>>20, last.memory>>20)
+					}
+					last = s
+					n *= 2
+				}
+				for _, part := range []time.Duration{10, 4, 2} {
+					interrupt(t, &b, call, n/2, last.cpu/part)
 				}
 			}
 		})
 	}
+}
+
+// interrupt sends the command Ctrl+C when it has taken some of the processor's time.
+func interrupt(t *testing.T, b *bomb, call string, n int, after time.Duration) {
+	t.Helper()
+	const soon = 100 * time.Millisecond // of each processor
+	cmd, _ := budgeted(t, b, call, n, 10*budgetSeconds)
+	cmd.Stdout, cmd.Stderr = &counter{}, &counter{}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	used := time.Duration(0)
+	for used < after {
+		if now := usedBy(cmd.Process.Pid); now < used {
+			break // it has ended
+		} else {
+			used = now
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	cmd.Process.Signal(os.Interrupt)
+	<-ended
+	if more := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() - used; more > soon*time.Duration(runtime.NumCPU()) {
+		t.Errorf("%s, %d: %v of work after it was interrupted at %v", call, n, more, used)
+	}
+}
+
+// usedBy returns the processor's time that a process has taken, in steps of 10 ms, -1 where it has ended.
+func usedBy(pid int) time.Duration {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if err != nil || len(f) < 13 || f[0] == "Z" {
+		return -1
+	}
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }

@@ -112,7 +112,7 @@ func (f *sumFlags) run(cmd *cobra.Command, args []string, sumUp func(ctx context
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.clear()
 	made, err := sumUp(cmd.Context(), s, f.where.selection(), p.report)
-	if err != nil {
+	if err = cmp.Or(err, cmd.Context().Err()); err != nil {
 		return err
 	}
 	p.clear()
@@ -131,6 +131,7 @@ func (f *sumFlags) run(cmd *cobra.Command, args []string, sumUp func(ctx context
 		if f.out.format != "txt" {
 			return made.table(w, f.out.format, f.out.opt)
 		}
+		w = &stopping{cmd.Context(), w}
 		if corrected {
 			fmt.Fprintf(w, "%s\n\n", app.CorrectedNote)
 		}
@@ -140,6 +141,19 @@ func (f *sumFlags) run(cmd *cobra.Command, args []string, sumUp func(ctx context
 		return err
 	}
 	return f.finish(s)
+}
+
+// stopping fails when its context is cancelled: what is printed may take long.
+type stopping struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (s *stopping) Write(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.w.Write(b)
 }
 
 // completeWith has a shell complete the value of an option.
