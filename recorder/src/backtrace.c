@@ -63,8 +63,8 @@ LR_COLD int logrec_backtrace(void **buffer, int n) {
 #if defined(LR_FRAMES)
 /* Frames lie on the stack, whose ends the thread's block has. */
 LR_OWN static int is_there(const struct frame *f) {
-  const NT_TIB *const block = (const NT_TIB *)NtCurrentTeb();
-  return (uintptr_t)f >= (uintptr_t)block->StackLimit && (uintptr_t)f + sizeof *f <= (uintptr_t)block->StackBase;
+  const uintptr_t base = LR_TEB(4), limit = LR_TEB(8);
+  return (uintptr_t)f >= limit && (uintptr_t)f + sizeof *f <= base;
 }
 
 LR_COLD int logrec_backtrace_frames(void **buffer, int n) {
