@@ -15,12 +15,19 @@
 # not slow each other down. With a regular expression only the benchmarks that
 # it matches run, with the word recorder, readers, symbolizers or window only that
 # comparison. With the word compare two commits are held against each other
-# (scripts/bench/compare.sh).
+# (scripts/bench/compare.sh), and before that their recorders (scripts/bench/compare-recorder.sh).
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 
 which=${1:-}
-[ "$which" != compare ] || exec scripts/bench/compare.sh "${@:2}"
+if [ "$which" = compare ]; then
+	scripts/bench/compare-recorder.sh "${@:2:2}"
+	recorders=$?
+	scripts/bench/compare.sh "${@:2}" || exit
+	# 77: what it needs is not here, and it said so.
+	[ $recorders -eq 0 ] || [ $recorders -eq 77 ]
+	exit
+fi
 mkdir -p build
 export CGO_ENABLED=0
 {
