@@ -241,6 +241,9 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		}
 		<-watched
 		f.tell(cmd, plan, end, result, say)
+		if log := plan.OwnLog(result.Logs, program); log != "" && crashed(end) && f.Crash != "off" && !cmd.Flags().Changed("report") {
+			say("how it crashed: %s", toRun("crash", shortPath(log)))
+		}
 		if cmd.Flags().Changed("report") {
 			f.report(cmd, result, say)
 		}
@@ -248,6 +251,24 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", err)
 	}
 	return programEnd{end}
+}
+
+// processCount says how many processes were recorded.
+func processCount(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
+// crashed reports whether a program ended as one does that crashes: by a signal that the processor causes or abort sends, or with the code of
+// an exception as its status.
+func crashed(end app.Ending) bool {
+	switch end.Signal {
+	case 4, 5, 6, 7, 8, 11, 31: // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and SIGSYS of Linux
+		return true
+	}
+	return uint32(end.Status)>>28 == 0xc
 }
 
 // report writes the reports of what crashed.
@@ -395,11 +416,7 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 		}
 	}
 	shown := shortPath(plan.Dir)
-	processes := "1 process"
-	if n := len(result.Logs); n > 1 {
-		processes = fmt.Sprintf("%d processes", n)
-	}
-	say("%s %s after %v; recorded: %s, %s", name, how, took, processes, bytesText(size))
+	say("%s %s after %v; recorded: %s, %s", name, how, took, processCount(len(result.Logs)), bytesText(size))
 	switch {
 	case running == 1:
 		say("one of them still runs, and goes on recording")

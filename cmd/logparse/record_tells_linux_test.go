@@ -85,7 +85,7 @@ func TestRecordTells(t *testing.T) {
 		{"--head 0 ./program 0 0", 0, []string{"program.rec is of an earlier run\n", "to read all of it: './build dir/logparse' show program-2.rec\n"}, ""},
 		{"--head 0 -o x-2.rec ./program 0 0", 0, nil, "earlier"},
 		{"-o three ./program 3 0", 3, []string{"program ended with status 3 after ", "; recorded: 1 process, ", "-> outer", "to read all of it: './build dir/logparse' show three"}, "--open"},
-		{"-o killed --head 0 ./program 0 9", exitSignal + 9, []string{"program was ended by signal 9 after "}, "-> outer"},
+		{"-o killed --head 0 ./program 0 9", exitSignal + 9, []string{"program was ended by signal 9 after "}, "how it crashed"},
 		{"-o one --head 1 ./program 0 0", 0, []string{"... and "}, "-> inner"},
 		{"-o off --paused --switch-signal USR2 ./program 0 0", 0, []string{"recording was switched off, and USR2 did not come"}, "to read all of it"},
 		{"-o raw --values raw ./program 0 0", 0, []string{"warning: no registers are taken of program: they are on x86-64, where it calls __fentry__"}, ""},
@@ -93,6 +93,7 @@ func TestRecordTells(t *testing.T) {
 		{"--quiet -o quiet ./program 0 0", 0, nil, "logparse"},
 		{"-o it's --ring 1 ./program 0 0", 0, []string{`to read all of it: './build dir/logparse' show 'it'\''s'`}, ""},
 		{"-o crashed --crash last --report . ./program 0 11", exitSignal + 11, []string{"report of a crash: " + filepath.Join(".", "programlog")}, ""},
+		{"-o told --head 0 ./program 0 11", exitSignal + 11, []string{"how it crashed: './build dir/logparse' crash " + filepath.Join("told", "program.")}, ""},
 		{"-o none true", 0, []string{"true ended with status 0 after ", ", and nothing was recorded"}, "to read all of it"},
 	} {
 		code, out, errs := logparse(append([]string{"record"}, strings.Fields(test.line)...)...)

@@ -149,7 +149,7 @@ func (f *recordFlags) recordProbed(cmd *cobra.Command, command []string, say fun
 	if len(result.Logs) == 0 {
 		say("nothing was recorded: no function with a probe was called")
 	} else {
-		say("recorded: %d processes; to read it: %s", len(result.Logs), toRun("show", shortPath(p.Plan.Dir)))
+		say("recorded: %s; to read it: %s", processCount(len(result.Logs)), toRun("show", shortPath(p.Plan.Dir)))
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (v *view) noteProcess(p *process) {
 		v.note("program %s, pid %d", printable(p.path), v.header.PID)
 	}
 	if len(p.arguments) > 0 {
-		v.note("command line %s", printable(strings.Join(p.arguments, " ")))
+		v.note("command line %s", printable(commandLine(p.arguments)))
 	}
 	if p.system != "" {
 		v.note("system %s", printable(p.system))
@@ -124,4 +124,15 @@ func (v *view) noteSettings(p *process) {
 	if v.header.MinDuration > 0 {
 		v.note("calls shorter than %v were dropped", time.Duration(min(v.header.MinDuration, math.MaxInt64)))
 	}
+}
+
+// commandLine returns arguments as a person reads them: with quotation marks around those that would not be seen as one, such as an empty one.
+func commandLine(arguments []string) string {
+	words := make([]string, len(arguments))
+	for i, a := range arguments {
+		if words[i] = a; a == "" || strings.ContainsAny(a, " \t\n") {
+			words[i] = `"` + strings.ReplaceAll(a, `"`, `\"`) + `"`
+		}
+	}
+	return strings.Join(words, " ")
 }

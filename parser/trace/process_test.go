@@ -36,8 +36,8 @@ func TestProcessRecords(t *testing.T) {
 		head, records string
 		want          []string
 	}{
-		"process": {"pid=50", `process @1000 pid=50 parent=1 path="/bin/a\x1b" system="Linux 6.1" recorder="1.0" "a" "-v" "b c"`,
-			[]string{"program /bin/a?, pid 50", "command line a -v b c", "system Linux 6.1", "recorder 1.0"}},
+		"process": {"pid=50", `process @1000 pid=50 parent=1 path="/bin/a\x1b" system="Linux 6.1" recorder="1.0" "a" "-v" "" "b c"`,
+			[]string{"program /bin/a?, pid 50", `command line a -v "" "b c"`, "system Linux 6.1", "recorder 1.0"}},
 		"fork":         {"", "fork @1000 child=4712", []string{"the process forked; the child has pid 4712 and a log of its own"}},
 		"exec":         {"", `exec @1000 path="/bin/b\n"`, []string{"the process became another program: /bin/b?"}},
 		"on and off":   {"", "switch @1000 on=1 why=\"asked\"\nswitch @1100 on=0 why=\"a signal\"", []string{"recording was switched on: asked", "recording was switched off: a signal"}},

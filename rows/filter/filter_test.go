@@ -49,7 +49,7 @@ func TestMatches(t *testing.T) {
 		`"Draw(int, char)"`: true, "Draw(int, char)": true, "app::Widget": true, `C:\src`: true, "text:~^app": true, "text:=LogTest.exe": true,
 		"func:draw": true, "func:=Draw": false, `func:="app::Widget::Draw(int, char)"`: true, "func:=app::Widget::Draw(int, char)": true,
 		`func:~Draw\(int`: true, "func:~(Draw|Paint)": true, "func:~^Draw": false, "func:~(?i)DRAW": true, "FUNCTION:draw": true,
-		"func:app::": true, "func:Widget::": true, "func:idget::": false, "func:~idget::": true, "func:app::Widget::Draw(int": true, "in:Render::": false,
+		"func:app::": true, "func:Widget::": true, "func:idget::": false, "func:~idget::": true, "in:Render::": false,
 		"module:logtest": true, "module:=logtest.exe": false, `module:=""`: false, `source:C:\src\`: true, "symbols:match": true,
 		"event:leave": true, "event:enter": false, `mark:"no leave"`: true, "mark:stray": false, `mark:=""`: false,
 		"event:LEA": true, "event:~entr": false, `event:""`: true, "mark:~opne": false, `mark:""`: true, "mark:LEAVE": true,
