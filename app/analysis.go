@@ -504,7 +504,7 @@ func (s *Session) whereOf(ctx context.Context, sel Selection) (query.Predicate, 
 	if err != nil {
 		return nil, err
 	}
-	return c.pass, nil
+	return s.ownCalls(c.pass), nil
 }
 
 // TreeOptions say what a call tree is to be of.

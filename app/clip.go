@@ -106,7 +106,7 @@ func (s *Session) clipped(ctx context.Context, sel Selection, o profile.ClipOpti
 	if err != nil {
 		return nil, nil, false, err
 	}
-	o.Spans, o.Where = spans, c.pass
+	o.Spans, o.Where = spans, s.ownCalls(c.pass)
 	stats, tree, err = profile.Clip(ctx, s.table, o)
 	return stats, tree, true, err
 }

@@ -100,7 +100,10 @@ type Session struct {
 	views   viewCache
 	sites   callSites
 	taken   callValues
-	jumps   jumpEnds
+	// inherited are the calls of forked processes that others made; see inheritedCalls.
+	inheritedOnce sync.Once
+	inherited     map[inheritedKey]int32
+	jumps         jumpEnds
 
 	// functions are those of the last naming, and named is the number of
 	// addresses that it named. older are the log's states of which there may be

@@ -168,6 +168,7 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	var at int64
 	_, late := s.Ways()
 	var threads [16]shownThread
+	inherited := s.inheritedCalls()
 	for k := range dst {
 		row, e, c := &dst[k], &b.events[k], &b.records[k]
 		if hasWall && (k == 0 || e.Time != at) {
@@ -185,6 +186,7 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		row.Depth, row.Duration = c.Depth, c.Duration
 		row.Note = c.Anomaly.String()
 		row.Bound, row.Unclosed, row.Filled, row.Pending = rows.Exact, false, 0, false
+		row.Inherited = inherited != nil && isInherited(inherited, e, c)
 		if late && c.Partner != calls.NoPartner && c.Duration > 0 {
 			row.Bound = rows.AtMost
 		}

@@ -120,12 +120,15 @@ func (c *callgrind) enter(dst []byte, t *thread, again bool) []byte { return dst
 func (c *callgrind) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	n := len(t.stack)
 	call := &t.stack[n-1]
-	took, below := at-call.start, call.calls+1
+	took, below, own := at-call.start, call.calls+1, int64(1)
+	if call.inherited {
+		took, below, own = call.inner, call.calls, 0
+	}
 	from, to := c.caller(t), c.ofCall(call.fn)
 	c.nodes[to].self += took - call.inner
-	c.nodes[to].calls++
+	c.nodes[to].calls += own
 	c.totalTime += took - call.inner
-	c.totalCalls++
+	c.totalCalls += own
 	if n > 1 {
 		t.stack[n-2].inner += took
 		t.stack[n-2].calls += below
@@ -139,7 +142,7 @@ func (c *callgrind) leave(dst []byte, t *thread, at int64, how ending) []byte {
 		*list = append(*list, graphArc{to: to})
 	}
 	a := &(*list)[i]
-	a.calls++
+	a.calls += own
 	a.time += took
 	a.inner += below
 	if len(c.arcs) > maxArcs {

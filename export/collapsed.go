@@ -152,10 +152,13 @@ func (f *collapsed) enter(dst []byte, t *thread, again bool) []byte {
 func (f *collapsed) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	c := &t.stack[len(t.stack)-1]
 	n := &f.nodes[c.node]
-	n.used = true
-	if f.weight == Calls {
+	switch {
+	case c.inherited:
+	case f.weight == Calls:
+		n.used = true
 		n.weight++
-	} else {
+	default:
+		n.used = true
 		n.weight += at - c.start - c.inner
 	}
 	if k := len(t.stack); k > 1 {

@@ -31,11 +31,13 @@ type call struct {
 	duration int64
 	// unclosed says that the call has no leave, although its duration may be known.
 	unclosed bool
-	address  uint64
-	note     string
-	values   *rows.CallValues // nil for none
-	depth    int
-	line     int
+	// inherited says that another process made the call: it has no sums of its own.
+	inherited bool
+	address   uint64
+	note      string
+	values    *rows.CallValues // nil for none
+	depth     int
+	line      int
 	// inner and calls are for formats that compute sums: the time in the calls that it has made so far, and their number
 	// together with the calls below them. node is the call's node in a tree of stacks.
 	inner, calls int64
@@ -247,7 +249,7 @@ func (w *walk) enters(t *thread, r *rows.Row, at int64) bool {
 	}
 	w.open++
 	w.activate(t)
-	t.stack = append(t.stack, call{fn: w.function(r), start: at, end: endOf(at, r.Duration), index: r.Index, duration: r.Duration, unclosed: r.Unclosed, address: r.Address, note: r.SavedNote(), values: r.CallValues(), depth: r.Depth, line: r.Line})
+	t.stack = append(t.stack, call{fn: w.function(r), start: at, end: endOf(at, r.Duration), index: r.Index, duration: r.Duration, unclosed: r.Unclosed, inherited: r.Inherited, address: r.Address, note: r.SavedNote(), values: r.CallValues(), depth: r.Depth, line: r.Line})
 	return true
 }
 

@@ -31,6 +31,22 @@ type Capabilities struct {
 	ValueTeller    ValueTeller
 	TakenReader    TakenReader
 	Namer          Namer
+	Forked         Forked
+}
+
+// A Forked is the log of a process that was forked while calls were open, or has such logs: it goes on in these calls, which
+// another process entered.
+type Forked interface {
+	// Inherited returns what enters the log has for such calls.
+	Inherited() []InheritedCalls
+}
+
+// InheritedCalls are the enters that a log has for the calls that were open on a thread when its process was forked: all of the
+// thread at Time whose depth is less than Depth.
+type InheritedCalls struct {
+	Thread uint32 // as Event.Thread
+	Time   int64
+	Depth  int32
 }
 
 // A Namer is a log that carries names itself.

@@ -90,6 +90,8 @@ type Row struct {
 	// Pending says that it is not known yet how the call ended: Duration is missing, and
 	// Note may be.
 	Pending bool
+	// Inherited says that the row enters a call that another process made, which forked this one: sums count it there alone.
+	Inherited bool
 
 	// Filled says which of the following a source has filled in: it does that where it is
 	// asked for them ([With]). The others mean nothing.

@@ -13,7 +13,7 @@ import (
 // is another thing in each process.
 func (l *Log) Capabilities() parser.Capabilities {
 	can := parser.Capabilities{Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, WayTeller: l,
-		Stacker: l, ThreadLister: l, ProcessTeller: l, CrashTeller: l, ValueTeller: l, Namer: l}
+		Stacker: l, ThreadLister: l, ProcessTeller: l, CrashTeller: l, ValueTeller: l, Namer: l, Forked: l}
 	if l.takenReader {
 		can.TakenReader = l
 	}
@@ -167,4 +167,18 @@ func (l *Log) Annotations(ctx context.Context, _ int, from int64, yield func(a *
 		}
 		first.pull()
 	}
+}
+
+// Inherited implements [parser.Forked].
+func (l *Log) Inherited() (list []parser.InheritedCalls) {
+	for _, of := range l.parts {
+		if of.can.Forked == nil {
+			continue
+		}
+		for _, c := range of.can.Forked.Inherited() {
+			c.Thread, c.Time = of.keys[c.Thread], c.Time+of.shift
+			list = append(list, c)
+		}
+	}
+	return list
 }

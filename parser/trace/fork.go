@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"logparser/message"
+	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
 
@@ -90,4 +91,20 @@ func (d *decoder) readAt(b []byte, at int64) (int, error) {
 		return copy(b, d.s.inherited[at-c.offset-wire.ChunkHeaderSize:]), nil
 	}
 	return d.r.ReadAt(b, at)
+}
+
+// Inherited implements [parser.Forked].
+func (l *Log) Inherited() (list []parser.InheritedCalls) {
+	v := l.view.Load()
+	for _, s := range v.index.streams {
+		if s.inheritedCalls == 0 {
+			continue
+		}
+		outer := int64(0)
+		if b := []byte(s.inherited); len(b) >= stackHead && isStack(binary.LittleEndian.Uint16(b)) {
+			outer = int64(wire.ParseStack(b[6:]).Depth)
+		}
+		list = append(list, parser.InheritedCalls{Thread: uint32(s.thread), Time: v.clock.at(s.chunks[0].base), Depth: int32(outer + s.inheritedCalls)})
+	}
+	return list
 }

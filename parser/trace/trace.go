@@ -367,7 +367,7 @@ func (l *Log) Capabilities() parser.Capabilities {
 	}
 	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, Scanner: l, OverheadTeller: l,
 		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l, CalledLog: l, UntimedReader: l,
-		CrashTeller: l, ValueTeller: l, TakenReader: l}
+		CrashTeller: l, ValueTeller: l, TakenReader: l, Forked: l}
 }
 
 // Thread implements [parser.Log].
