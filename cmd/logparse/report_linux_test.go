@@ -320,3 +320,60 @@ func TestCoreBesideReport(t *testing.T) {
 		}
 	}
 }
+
+// overwriting is a program that writes another command over the one that reports are asked of, wherever it finds it in memory that it
+// may write to, and crashes.
+const overwriting = `
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) int inner(volatile int *p) { return *p; }
+int main(int argc, char **argv) {
+  static char lines[1 << 18];
+  char from[4096], to[4096];
+  /* Taken apart, so that they are found nowhere else. */
+  snprintf(from, sizeof from, "%s/good.sh", argv[1]);
+  snprintf(to, sizeof to, "%s/evil.sh", argv[1]);
+  FILE *f = fopen("/proc/self/maps", "r");
+  size_t n = fread(lines, 1, sizeof lines - 1, f);
+  lines[n] = 0;
+  fclose(f);
+  for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
+    unsigned long low, high;
+    char rights[8];
+    if (sscanf(line, "%lx-%lx %7s", &low, &high, rights) != 3 || rights[0] != 'r' || rights[1] != 'w') continue;
+    for (char *p = (char *)low; (p = memmem(p, high - (unsigned long)p, from, strlen(from))); p += strlen(from))
+      if (p != from) memcpy(p, to, strlen(to));
+  }
+  return inner(NULL) + argc;
+}
+`
+
+// TestReportIsSealed: a program whose memory is overwritten before it crashes has no other command run than it was started with.
+func TestReportIsSealed(t *testing.T) {
+	program := compile(t, overwriting, withHooks)
+	library := recordProcess(t, program)
+	library.Args = []string{library.Args[0], "recorder", "library"}
+	if out, err := library.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	dir := filepath.Dir(program)
+	for _, name := range []string{"good", "evil"} {
+		if err := os.WriteFile(filepath.Join(dir, name+".sh"), []byte("#!/bin/sh\n: >'"+filepath.Join(dir, name)+"'\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(program, dir)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+filepath.Join(dir, "liblogrec.so"), "LOGREC_FILE=log.lptrace", "LOGREC_REPORT="+filepath.Join(dir, "good.sh"))
+	if out, status := ended(t, cmd); status.Signal() != syscall.SIGSEGV {
+		t.Fatalf("%q, %#x", out, status)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "evil")); err == nil {
+		t.Error("the command that was written over the other has run")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "good")); err != nil {
+		t.Error("the command has not run")
+	}
+}

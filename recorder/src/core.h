@@ -224,7 +224,7 @@ enum { LR_VALUES_UNSET = 0, LR_VALUES_OFF, LR_VALUES_RAW, LR_VALUES_PLAN };
 struct lr_settings {
   int off, ring, sites;
   int no_command_line, no_children;
-  unsigned permissions; /* of new files; 0: 0640 */
+  unsigned permissions; /* of new files; 0: 0640, with values 0600 */
   uint64_t ring_bytes, minimum; /* bytes; ns */
   int snapshot_signal, switch_signal;
   int output; /* 1: lines that the program prints are annotations */

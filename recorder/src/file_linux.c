@@ -185,26 +185,29 @@ LR_OWN int lr_within_limit(uint64_t size) {
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
-/* create makes a new file. A program with raised rights (setuid, setgid, file
+/* usual are the permissions of a new file if nobody has said what they are: values may be secrets. */
+LR_OWN static unsigned usual(void) { return lr_settings.values >= LR_VALUES_RAW ? 0600 : 0640; }
+
+/* create makes a new file, and puts the name by which it was made into *path. A program with raised rights (setuid, setgid, file
  * capabilities) shows it to nobody else, and puts a log and its snapshots only where
  * the user who started it may write: into the working folder, if access, which asks
  * for the real user, says so. The name is then the path's last part, so that nobody
  * puts another folder in the place of that one meanwhile. */
-LR_OWN static int create(const char *path, int flags) {
+LR_OWN static int create(const char **path, int flags) {
   flags |= O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
-  if (!getauxval(AT_SECURE)) return open(path, flags, lr_settings.permissions ? lr_settings.permissions : 0640);
+  if (!getauxval(AT_SECURE)) return open(*path, flags, lr_settings.permissions ? lr_settings.permissions : usual());
   const char *name = strrchr(lr_global.path, '/');
   const size_t folder = name ? (size_t)(name + 1 - lr_global.path) : 0;
-  if (strncmp(path, lr_global.path, folder) == 0 && !strchr(path + folder, '/')) {
+  if (strncmp(*path, lr_global.path, folder) == 0 && !strchr(*path + folder, '/')) {
     if (access(".", W_OK | X_OK) < 0) return -1;
-    path += folder;
+    *path += folder;
   }
-  return open(path, flags, 0600);
+  return open(*path, flags, 0600);
 }
 
 LR_OWN int plat_file_create(const char *path) {
   lr_watch_for_forks();
-  const int fd = create(path, O_RDWR);
+  const int fd = create(&path, O_RDWR);
   if (fd < 0) return failed(errno);
   file.fd = move_up(fd);
   file.size = file.zeroed = 0;
@@ -443,7 +446,7 @@ static int copy_fd = -1;
 static uint64_t copied;
 LR_OWN int plat_copy_begin(const char *path) {
   copied = 0;
-  copy_fd = move_up(create(path, O_WRONLY));
+  copy_fd = move_up(create(&path, O_WRONLY));
   return copy_fd >= 0 ? PLAT_OK : failed(errno);
 }
 LR_OWN int plat_copy_write(const void *p, size_t n) {

@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -31,8 +32,14 @@
 
 enum { STACK = 16384, STEP_MS = 2, SIGNALS = 65 };
 
-/* Its environment: strings behind their pointers. NULL: there is no report. */
-static char **environment;
+/* What the command is started with, in pages that nothing can be written to once it is there: what a program writes by mistake, or
+ * is made to write before it crashes, chooses no program to be run. */
+struct start {
+  char **environment; /* strings behind their pointers, in such pages, too; NULL: there is no report */
+  char command[4096], folder[4096];
+};
+enum { LARGEST_PAGE = 65536 };
+static uint8_t room[2 * LARGEST_PAGE];
 static uint8_t stacks[2][STACK] __attribute__((aligned(64)));
 
 /* left_out tells whether a variable of the environment is not passed to the command. */
@@ -43,14 +50,25 @@ LR_OWN static int left_out(const char *variable) {
   return 0;
 }
 
+LR_OWN static struct start *sealed(void) {
+  return (struct start *)(((uintptr_t)room + LARGEST_PAGE - 1) & ~(uintptr_t)(LARGEST_PAGE - 1));
+}
+
+LR_OWN static int seal(void *p, size_t size) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return mprotect(p, (size + page - 1) / page * page, PROT_READ) == 0;
+}
+
 LR_OWN void plat_report_prepare(void) {
-  if (!lr_settings.report[0] || environment) return;
+  struct start *const begin = sealed();
+  if (!lr_settings.report[0] || lr_load(&begin->environment)) return;
   size_t count = 0, bytes = 0, at = 0;
   const char *s;
   while ((s = plat_variable(&at)))
     if (!left_out(s)) count++, bytes += strlen(s) + 1;
   char **const list = plat_pages((count + 1) * sizeof *list + bytes, 0);
   if (!list) return;
+  const size_t size = bytes;
   char *p = (char *)(list + count + 1);
   at = 0;
   /* No other thread changes it meanwhile, or what is new is left out. */
@@ -61,10 +79,14 @@ LR_OWN void plat_report_prepare(void) {
     list[i++] = memcpy(p, s, n);
     p += n, bytes -= n;
   }
-  lr_store(&environment, list);
+  memcpy(begin->command, lr_settings.report, sizeof begin->command);
+  memcpy(begin->folder, lr_settings.report_folder, sizeof begin->folder);
+  seal(list, (count + 1) * sizeof *list + size);
+  lr_store(&begin->environment, list);
+  seal(begin, sizeof *begin);
 }
 
-LR_OWN int lr_report_wanted(void) { return lr_load(&environment) != NULL && !lr_load(&lr_patch_refused); }
+LR_OWN int lr_report_wanted(void) { return lr_load(&sealed()->environment) != NULL && !lr_load(&lr_patch_refused); }
 
 /* ---- in the children ----
  * Their errors are the thread's errno, which its handler puts back. */
@@ -158,7 +180,7 @@ LR_OWN static int run(void *context) {
   syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);
 #endif
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, no_signals, NULL, sizeof no_signals);
-  syscall(SYS_execve, lr_settings.report, o->arguments, environment);
+  syscall(SYS_execve, sealed()->command, o->arguments, sealed()->environment);
   syscall(SYS_exit_group, 127);
   return 127;
 }
@@ -201,7 +223,7 @@ LR_OWN void plat_report(const char *log, int dies) {
   o.thread = (uint32_t)plat_thread_id();
   o.stop = (uint32_t)dies;
   o.go = o.done = 0;
-  char *const arguments[] = {lr_settings.report, crash, flag, lr_settings.report_folder, end, (char *)(uintptr_t)log, NULL};
+  char *const arguments[] = {sealed()->command, crash, flag, sealed()->folder, end, (char *)(uintptr_t)log, NULL};
   memcpy(o.arguments, arguments, sizeof arguments);
   const long child = clone(start, stacks[0] + STACK, CLONE_VM, &o);
   if (child < 0) return;

@@ -44,6 +44,7 @@ static void testPermissions() {
   } cases[] = {{"", 0, 0640, false},
                {"", 077, 0600, false},
                {"LOGREC_PERMISSIONS=", 0, 0640, false},
+               {"LOGREC_VALUES=raw", 0, 0600, false},
                {"LOGREC_PERMISSIONS=600", 0, 0600, false},
                {"LOGREC_PERMISSIONS=0644", 0, 0644, false},
                {"LOGREC_PERMISSIONS=666", 022, 0644, false},

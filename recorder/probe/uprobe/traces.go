@@ -171,13 +171,18 @@ func (t *Traces) begin(h *Hit) (*processTrace, error) {
 		return nil, err
 	}
 	defer folder.Close()
+	mode := fs.FileMode(0o666)
+	if len(t.Plan) > 0 {
+		// Values may be secrets.
+		mode = 0o600
+	}
 	var f *os.File
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.%d", t.Name, h.PID)
 		if n > 1 {
 			name += "." + strconv.Itoa(n)
 		}
-		f, err = folder.Open(name+".lptrace", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err = folder.Open(name+".lptrace", os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) && n < 10_000 {
 			continue
 		}
