@@ -215,7 +215,7 @@ func TestCrashUnderWine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{" 0001:", "\nException Code: 0xC0000005\nException Flags: 0x00000000\nCall stack of thread ", " leaf, windows.c, line ", "\n[2] crash.exe "} {
+		for _, want := range []string{" 0001:", "\n[Exception Code: 0xC0000005]\n[Exception Flags: 0x00000000]\nCall stack of thread ", " leaf, windows.c, line ", "\n[2] crash.exe "} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s: the report lacks %q:\n%s", flags, want, text)
 			}

@@ -166,8 +166,8 @@ func TestSaveReport(t *testing.T) {
 			t.Fatalf("%s, %v; want %s", path, err, want)
 		}
 		text, err := os.ReadFile(path)
-		if err != nil || !strings.Contains(string(text), "Caused an exception in thread 7\nat 0000000000401210 /nowhere/app\n") ||
-			!strings.Contains(string(text), "\n[1] app 00001210\n") {
+		if err != nil || !strings.Contains(string(text), "Caused an exception in thread 7 at 0000000000401210 /nowhere/app\n") ||
+			!strings.Contains(string(text), "\n[1] app 0000000000401210 00001210\n") {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}

@@ -184,13 +184,12 @@ func checkPatent(t *testing.T, report string, lines bool) {
 		}
 		return ", " + file + ", line " + strconv.Itoa(markedLine(patentProgram[file], mark)) + `\r?\n`
 	}
-	want := regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d Caused an exception in thread [0-9A-F]{8}\r?\n` +
-		`at [0-9A-F]{16} 0001:[0-9A-F]{8} \S*mapdll\.dll\r?\n` +
-		`Exception Code: 0xC0000005\r?\nException Flags: 0x00000000\r?\nCall stack of thread [0-9A-F]{8}:\r?\n` +
-		`\[1\] mapdll\.dll [0-9A-F]{8} MAPDLLHappyFunc(?:\(int \*\))?` + place("mapdll.c", "crash") +
-		`\[2\] mapexe2\.dll [0-9A-F]{8} middle(?:\(int \*\))?` + place("mapexe2.c", "call 2") +
-		`\[3\] mapexe1\.dll [0-9A-F]{8} outer(?:\(int \*\))?` + place("mapexe1.c", "call 3") +
-		`\[4\] abc\.exe [0-9A-F]{8} main(?:\(\))?` + place("abc.c", "call 4"))
+	want := regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d Caused an exception in thread [0-9A-F]{8} at [0-9A-F]{16} 0001:[0-9A-F]{8} \S*mapdll\.dll\r?\n` +
+		`\[Exception Code: 0xC0000005\]\r?\n\[Exception Flags: 0x00000000\]\r?\nCall stack of thread [0-9A-F]{8}:\r?\n` +
+		`\[1\] mapdll\.dll [0-9A-F]{16} [0-9A-F]{8} MAPDLLHappyFunc(?:\(int \*\))?` + place("mapdll.c", "crash") +
+		`\[2\] mapexe2\.dll [0-9A-F]{16} [0-9A-F]{8} middle(?:\(int \*\))?` + place("mapexe2.c", "call 2") +
+		`\[3\] mapexe1\.dll [0-9A-F]{16} [0-9A-F]{8} outer(?:\(int \*\))?` + place("mapexe1.c", "call 3") +
+		`\[4\] abc\.exe [0-9A-F]{16} [0-9A-F]{8} main(?:\(\))?` + place("abc.c", "call 4"))
 	if !want.MatchString(report) {
 		t.Errorf("the report is\n%s\nand does not match\n%s", report, want)
 	}

@@ -203,7 +203,7 @@ reports() {
       grep -aqs "^${command//\\/.}.crash.--when-told" /proc/[0-9]*/cmdline || break
       sleep 0.1
     done
-    if [ "$n" = "${how#*:}" ] && [ $i -lt 100 ] && { [ "$n" = 0 ] || grep -aqE '^\[[0-9]+\] crash.exe [0-9A-F]{8} leaf' "$d"/crash.exelog[0-9]*; }; then
+    if [ "$n" = "${how#*:}" ] && [ $i -lt 100 ] && { [ "$n" = 0 ] || grep -aqE '^\[[0-9]+\] crash.exe [0-9A-F]+ [0-9A-F]{8} leaf' "$d"/crash.exelog[0-9]*; }; then
       p=$((p + 1))
     else
       f=$((f + 1))
