@@ -167,4 +167,5 @@ func (p *ValuePlan) Add(other *ValuePlan) {
 	p.Values += other.Values
 	p.Unknown += other.Unknown
 	p.Notes = append(p.Notes, other.Notes...)
+	p.Warnings = append(p.Warnings, other.Warnings...)
 }

@@ -58,8 +58,10 @@ type Probing struct {
 	Plan *RecordPlan
 	// Probes are those that were planned.
 	Probes *ProbePlan
-	// Values and Unknown count the values that are taken, and those of which only the name is.
+	// Values and Unknown count the values that are taken, and those of which only the name is. NoValues says why none are taken
+	// although they were asked for: calls are recorded all the same.
 	Values, Unknown int
+	NoValues        error
 
 	opt     ProbingOptions
 	starts  []string // of the processes, as the kernel counts them
@@ -112,11 +114,15 @@ func (p *Probing) ForAdministrator(ctx context.Context, in Inputs) (*ProbePlan, 
 func (p *Probing) Start(ctx context.Context, in Inputs) (err error) {
 	var take []values.Module
 	var text bytes.Buffer
+	var plan *ValuePlan
 	if len(p.opt.Values) > 0 || p.opt.Raw {
-		plan, err := p.planValues(ctx, in)
-		if err != nil {
+		if plan, err = p.planValues(ctx, in); errors.Is(err, ErrNoValues) {
+			p.NoValues = err
+		} else if err != nil {
 			return err
 		}
+	}
+	if plan != nil {
 		kernel := ValuePlan{Plan: *uprobe.Kernel(&plan.Plan)}
 		for i := range kernel.Modules {
 			kernel.count(&kernel.Modules[i])

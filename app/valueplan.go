@@ -31,9 +31,14 @@ type ValuePlan struct {
 	// Functions and Values count what is taken; Unknown are the values of which only the name
 	// is known.
 	Functions, Values, Unknown int
-	// Notes are about single images.
-	Notes []message.Text
+	// Notes are about single images. Warnings are also said where the program is recorded: images of which nothing is in the plan, and
+	// compilers that are not known.
+	Notes, Warnings []message.Text
+	// compilers are those of which Warnings say that they are not known, at most maxCompilers.
+	compilers []string
 }
+
+const maxCompilers = 8
 
 // A ValueSpec chooses functions and, of each, which values are taken.
 type ValueSpec = values.Spec
@@ -62,6 +67,37 @@ func (p *ValuePlan) Save(ctx context.Context, path string) error {
 // libraries. It needs their debug information, beside them or where the inputs say.
 func PlanValues(ctx context.Context, in Inputs, images []string, specs []ValueSpec) (*ValuePlan, error) {
 	return planValues(ctx, in, images, specs, true)
+}
+
+// PlanProgramValues makes the plan for a program and for those of its libraries whose calls are recorded, too. A library of which
+// no plan can be made is said in Warnings; so is the program, if there is one of its libraries.
+func PlanProgramValues(ctx context.Context, in Inputs, program string, specs []ValueSpec) (*ValuePlan, error) {
+	libraries, err := launch.HookedLibraries(program)
+	if err != nil {
+		libraries = nil // it is none for Linux, or a script
+	}
+	p, failed := PlanValues(ctx, in, []string{program}, specs)
+	if failed != nil {
+		p = &ValuePlan{}
+		p.Warnings = append(p.Warnings, message.Textf("no values are taken in %v", failed))
+	}
+	for _, path := range libraries {
+		one, err := PlanValues(ctx, in, []string{path}, specs)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			p.Warnings = append(p.Warnings, message.Textf("no values are taken in %v", err))
+		case p.ABI != "" && p.ABI != one.ABI:
+		case one.Functions > 0:
+			p.Machine, p.ABI = one.Machine, one.ABI
+			p.Add(one)
+		}
+	}
+	if failed != nil && p.Functions == 0 {
+		return nil, failed
+	}
+	return p, nil
 }
 
 // planValues makes a plan: for the hooks that a program's code calls, or for where functions begin and return.
@@ -178,10 +214,24 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 			return m, err
 		}
 	}
+	read, err := newCodeReader(own)
+	if err != nil {
+		return m, err
+	}
 	for i := range functions {
 		f := &functions[i]
 		items, _ := values.Choose(specs, f.Name)
+		if f.Compiler != "" && !slices.Contains(p.compilers, f.Compiler) && len(p.compilers) < maxCompilers {
+			p.compilers = append(p.compilers, f.Compiler)
+			p.Warnings = append(p.Warnings, message.Textf("functions of %s were compiled by %q, of which it is not known how it changes functions; values that depend on that are ?", m.Name, f.Compiler))
+		}
+		if f.Omits == types.OmitArguments {
+			f.Reads = read.reads(f)
+		}
 		if made := maker.Function(f, items); len(made.Enter)+len(made.Leave) > 0 {
+			if f.Omits != types.OmitNothing {
+				made.ForgetUnread(f, read.taken(f))
+			}
 			made.AtHooks(code)
 			if atHooks && maker.ABI == values.Win32 && !beginsWithCall(own, f.RVA) {
 				made.Forget()

@@ -12,8 +12,6 @@ import (
 // annotation "arguments" is a dictionary of the arguments, and "result" one of what was taken where the call ended.
 
 const (
-	// notKnown is the name of the only entry of a value that is not known. No parameter has a name with a blank.
-	notKnown = "not known"
 	// maxKeys bounds the names of values that are numbered in a part. Any further name is written where it is used.
 	maxKeys = 1 << 16
 )
@@ -54,7 +52,7 @@ func (p *perfetto) typed(v *rows.Value) {
 	switch form := v.Form(); {
 	case form == rows.UnknownForm:
 		at := p.openMessage(annotationDict)
-		p.key(notKnown)
+		p.key(rows.NotKnown)
 		p.event = appendName(p.event, annotationString, v.Text)
 		p.closeMessage(at)
 	case form == rows.TextForm:

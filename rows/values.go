@@ -217,8 +217,12 @@ func MemberName(list []Value, i int) string {
 	return list[i].Name
 }
 
+// NotKnown is the name of the only member that stands for a value that is not known, in formats whose values have types; the member says
+// why. No parameter has a name with a blank.
+const NotKnown = "not known"
+
 // AppendJSONValues appends values as a JSON object, by their names. Numbers and truth values
-// are such, what is not known is null, and all else is as it is shown.
+// are such, null is a pointer that leads nowhere, what is not known is an object that says why ([NotKnown]), and all else is as it is shown.
 func AppendJSONValues(dst []byte, list []Value) []byte {
 	dst = append(dst, '{')
 	for i := range list {
@@ -234,7 +238,8 @@ func AppendJSONValues(dst []byte, list []Value) []byte {
 func appendJSONValue(dst []byte, v *Value) []byte {
 	switch v.Form() {
 	case UnknownForm:
-		return append(dst, "null"...)
+		dst = AppendJSONString(append(dst, `{"`+NotKnown+`":`...), v.Text)
+		return append(dst, '}')
 	case TextForm:
 		return AppendJSONString(dst, v.Characters)
 	case ArrayForm:

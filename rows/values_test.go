@@ -49,7 +49,7 @@ func TestJSONValues(t *testing.T) {
 		{Text: "0x01", Kind: OtherValue},
 		{Name: "e", Text: "null", Kind: SignedValue},
 	}
-	const want = `{"n":-3,"b":true,"f":1e+100,"inf":"+Inf","color":"Green","p":"0x55","none":null,"s":"a\"b","lost":null,"pt":{"x":1},"list":[1,2],"11":"0x01","e":"null"}`
+	const want = `{"n":-3,"b":true,"f":1e+100,"inf":"+Inf","color":"Green","p":"0x55","none":null,"s":"a\"b","lost":{"not known":"?"},"pt":{"x":1},"list":[1,2],"11":"0x01","e":"null"}`
 	if got := string(AppendJSONValues(nil, list)); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

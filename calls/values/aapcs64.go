@@ -255,6 +255,19 @@ func vectors64(of *types.Type, first, count int) string {
 	return strings.Join(parts, "+")
 }
 
+// number returns DWARF's number of a register.
+func (s *aapcs64) number(register string) int {
+	const vectors = 64
+	n, err := strconv.Atoi(register[min(len(register), 1):])
+	switch {
+	case err != nil:
+		return notARegister
+	case register[0] == 'x':
+		return n
+	}
+	return vectors + n
+}
+
 // result returns "@x8" where the caller passes the address of the result in x8. The function may have changed x8 when it
 // returns, so the recorder keeps the address when the function is entered.
 func (s *aapcs64) result(f *types.Function) (place string, pointed bool) {

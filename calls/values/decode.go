@@ -110,14 +110,17 @@ func (d *Decoder) module(c *Callee) *Module {
 	if d.plan == nil {
 		return nil
 	}
+	var same *Module
 	for i := range d.plan.Modules {
 		m := &d.plan.Modules[i]
-		if m.Name != c.Module || m.Identity.Compare(c.Identity) != modules.Same && !(m.Identity.IsZero() && c.Identity.IsZero()) {
-			continue
+		switch is := m.Identity.Compare(c.Identity); {
+		case m.Name == c.Module && (is == modules.Same || m.Identity.IsZero() && c.Identity.IsZero()):
+			return m
+		case is == modules.Same && same == nil:
+			same = m // the loader knows it by another name, such as a link that a library has
 		}
-		return m
 	}
-	return nil
+	return same
 }
 
 // Named returns the arguments of a call with their names but without values. It is for a call of which the log has no values,

@@ -159,7 +159,7 @@ func TestUnverified(t *testing.T) {
 	for name, c := range map[string]*Callee{
 		"another build":    {Module: "app", Identity: modules.Identity{BuildID: "\x01\x02\x03\x05"}, RVA: 0x100},
 		"no identity":      {Module: "app", Identity: modules.Identity{}, RVA: 0x100},
-		"another module":   {Module: "lib", Identity: build, RVA: 0x100},
+		"another module":   {Module: "lib", Identity: modules.Identity{}, RVA: 0x100},
 		"another function": {Module: "app", Identity: build, RVA: 0x110},
 	} {
 		d, err := NewDecoder(takenBy(plan))
@@ -179,6 +179,19 @@ func TestUnverified(t *testing.T) {
 		if got := argumentsText(d.Arguments(c, v)); got != "unverified" {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestOtherName decodes values of a library that the loader knows by the name of a link to its file.
+func TestOtherName(t *testing.T) {
+	d, err := NewDecoder(takenBy(planWith("enter rdi value 4 1 a")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Callee{Module: "app.so.2", Identity: build, RVA: 0x100}
+	v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: []byte{1, 0, 0, 0}}
+	if got := argumentsText(d.Arguments(c, v)); got != "int a = 1" {
+		t.Errorf("shown is %s", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package values
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"logparser/symbols/types"
 )
@@ -82,4 +83,30 @@ func (s *entryPlaces) next(t *types.Type) (place string, pointed, is bool) {
 		return place, false, true
 	}
 	return "", false, true
+}
+
+// confirm takes away the places of parameters that debug information does not confirm, in a function of which the compiler may have left
+// out parameters without saying so. number returns DWARF's number of a register.
+//
+// If one is left out, others move up. A parameter is where the convention has it only if debug information has it there, too, and all
+// before it are where they should be. If one of them is elsewhere, variables have already taken other values at the first instruction: then
+// nothing is certain.
+func confirm(parameters []types.Parameter, places []string, number func(register string) int) {
+	certain := true
+	for i := range parameters {
+		var want []int
+		for part := range strings.SplitSeq(places[i], "+") {
+			want = append(want, number(part))
+		}
+		switch has := parameters[i].Registers; {
+		case has == nil:
+			certain = false
+		case !slices.Equal(has, want):
+			clear(places)
+			return
+		}
+		if !certain {
+			places[i] = ""
+		}
+	}
 }

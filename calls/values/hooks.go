@@ -26,6 +26,38 @@ func (f *Function) AtHooks(code *hooks.Code) {
 	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
 }
 
+// ForgetUnread makes those values of a function of types unknown that its callers may have left out, because its code does nothing with the
+// registers that have them, or lead to them.
+func (f *Function) ForgetUnread(of *types.Function, code hooks.Taken) {
+	forget := func(v *Value, place string) {
+		if of.Omits == types.OmitMemory && v.Op.Kind == Direct {
+			return
+		}
+		if slices.ContainsFunc(strings.Split(place, "+"), code.Unread) {
+			v.Place, v.Op = "-", Op{}
+		}
+	}
+	for i := range f.Enter {
+		forget(&f.Enter[i], f.Enter[i].Place)
+	}
+	for i := range f.Leave {
+		if place, kept := strings.CutPrefix(f.Leave[i].Place, "@"); kept {
+			forget(&f.Leave[i], place)
+		}
+	}
+	f.Enter, f.Leave = withoutLostTexts(f.Enter), withoutLostTexts(f.Leave)
+}
+
+// withoutLostTexts leaves out texts of structs that are not known: the struct says so, or shows the text's pointer.
+func withoutLostTexts(list []Value) (kept []Value) {
+	for i, v := range list {
+		if v.Op.Kind != Unknown || !isTextOf(list, i) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
 // Forget makes all values unknown that are taken when the function is entered, and those that follow pointers kept at that
 // time. It is for a function whose first instruction may not be the call of the hook: at the call, values need not be where the
 // calling convention puts them.

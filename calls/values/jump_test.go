@@ -57,7 +57,7 @@ func TestOfJump(t *testing.T) {
 			if (b == nil) != (test.want == "") || got != test.want {
 				t.Errorf("%x: %s, want %s", b, got, test.want)
 			}
-			if b := d.OfJump(f, &Callee{Module: "another", Identity: build, RVA: 0x200}, taken); b != nil {
+			if b := d.OfJump(f, &Callee{Module: "another", RVA: 0x200}, taken); b != nil {
 				t.Errorf("of a function that is not in the plan: %x", b)
 			}
 			if list := d.Arguments(f, &parser.CallValues{Form: parser.ValuesOfJump, Taken: taken}); list != nil {

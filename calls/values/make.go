@@ -226,9 +226,12 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	at.begin(f)
 	var out []Value
 	places, pointed := placesOf(at, f)
+	if s, is := at.(interface{ number(register string) int }); is && f.Free {
+		confirm(f.Parameters, places, s.number)
+	}
 	for i := range f.Parameters {
 		p, place := &f.Parameters[i], places[i]
-		if p.Unused || p.Type != nil && p.Type.Name == types.NullPointer {
+		if p.Unused && !reads(f, place) || p.Type != nil && p.Type.Name == types.NullPointer {
 			place = "" // the caller need not have put a value there
 		}
 		if len(plan.Enter) == MaxValues {
@@ -255,10 +258,26 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	}
 	if f.Result != nil && wanted(Result) {
 		place, pointed := at.result(f)
+		if f.Free && !pointed {
+			place = "" // it may be left out
+		}
 		plan.Leave = append(plan.Leave, take(Result, f.Result, place, pointed))
 	}
 	plan.Leave = keptPlaces(append(plan.Leave, out...))
 	return plan
+}
+
+// reads reports whether the code of a function shows that all registers of a place are passed.
+func reads(f *types.Function, place string) bool {
+	if f.Reads == nil || f.Free || f.Altered || place == "" {
+		return false
+	}
+	for register := range strings.SplitSeq(place, "+") {
+		if !f.Reads(register) {
+			return false
+		}
+	}
+	return true
 }
 
 // placesOf returns the places of a function's parameters. A parameter with a declared register takes none of the convention's

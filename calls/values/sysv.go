@@ -1,6 +1,7 @@
 package values
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -155,13 +156,15 @@ type sysv struct {
 	lost bool
 	// shifted says that the number of integer registers before the first parameter is not known.
 	shifted bool
+	// splits says that the place of an __int128 which is not in registers is not known.
+	splits bool
 	entryPlaces
 }
 
 func (s *sysv) begin(f *types.Function) {
 	s.entryPlaces = entryPlacesOf(f, sysvArguments, enterRegisters)
 	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
-	s.shifted = f.Leading < 0
+	s.shifted, s.splits = f.Leading < 0, f.SplitsInt128
 	if hidden(f.Result) {
 		s.integer()
 	}
@@ -169,6 +172,19 @@ func (s *sysv) begin(f *types.Function) {
 		s.integer()
 	}
 }
+
+// number returns DWARF's number of a register.
+func (s *sysv) number(register string) int {
+	for kind, names := range enterRegisters {
+		if n := slices.Index(names, register); n >= 0 {
+			return sysvArguments[kind][n]
+		}
+	}
+	return notARegister
+}
+
+// notARegister is a number that no register has.
+const notARegister = -2
 
 func (s *sysv) result(f *types.Function) (place string, pointed bool) {
 	if f.Altered && !hidden(f.Result) {
@@ -239,6 +255,10 @@ func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 		}
 	}
 	if s.shifted && (integers > 0 || s.vectors+vectors > vectorRegisters) {
+		return "", false
+	}
+	if s.splits && s.integers+integers > len(integerRegisters) && (t.Kind == types.Int || t.Kind == types.Uint) && t.Size == 16 {
+		s.lost = true
 		return "", false
 	}
 	if s.integers+integers > len(integerRegisters) || s.vectors+vectors > vectorRegisters {

@@ -69,6 +69,7 @@ type recordFlags struct {
 	head              int
 	values            []string
 	taken             string // says what the plan of values has
+	elsewhere         bool   // the plan has values of libraries
 	prototypes        string
 	probe             probeFlags
 }
@@ -203,7 +204,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	}
 	say("%s", plan.Way.Reason)
 	switch none := plan.Program.WithoutValues(f.Values == "raw"); {
-	case len(f.values) > 0 && len(f.LibraryCalls) == 0 && !none.IsZero():
+	case len(f.values) > 0 && len(f.LibraryCalls) == 0 && !f.elsewhere && !none.IsZero():
 		say("warning: %s", none)
 	case f.taken != "":
 		say("%s", f.taken)
@@ -324,7 +325,11 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string) error {
 	}
 	f.ValuePlan = text.Bytes()
 	f.taken = fmt.Sprintf("%d values of %d functions are taken%s", plan.Values, plan.Functions, unknownValues(plan.Unknown))
+	for _, warning := range plan.Warnings {
+		f.taken += "; " + warning.String()
+	}
 	for _, m := range plan.Modules {
+		f.elsewhere = f.elsewhere || len(m.Functions) > 0 && m.Name != filepath.Base(path)
 		if m.Signatures {
 			f.taken += fmt.Sprintf("; of %s, which has no debug information, by signature", m.Name)
 		}
@@ -334,7 +339,7 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string) error {
 
 // makePlan makes the plan for a program, and for the libraries whose functions it calls.
 func (f *recordFlags) makePlan(ctx context.Context, program string, specs []app.ValueSpec) (*app.ValuePlan, error) {
-	plan, err := app.PlanValues(ctx, app.Inputs{}, []string{program}, specs)
+	plan, err := app.PlanProgramValues(ctx, app.Inputs{}, program, specs)
 	if len(f.LibraryCalls) == 0 {
 		return plan, err
 	}

@@ -92,3 +92,49 @@ func TestRecordLibraryValues(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordHookedLibraries takes values of the libraries of a program that call hooks themselves, also by a plan of a file to which the
+// loader comes by a link. Of a library that has no debug information it is said that there are none.
+func TestRecordHookedLibraries(t *testing.T) {
+	dir := t.TempDir()
+	hooked := func(name, soname, source string, options ...string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "library.c"), []byte(source), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("gcc", append(options, "-O1", withHooks, "-shared", "-fPIC", "-Wl,--build-id,-soname,"+soname, "library.c", "-o", name)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("no library: %v: %s", err, out)
+		}
+	}
+	hooked("libx.so.2.0", "libx.so.2", "int scaled(int x, int by) { return x * by; }", "-g")
+	hooked("liby.so", "liby.so", "int added(int x) { return x + 1; }", "-g0")
+	if err := os.Symlink("libx.so.2.0", filepath.Join(dir, "libx.so.2")); err != nil {
+		t.Fatal(err)
+	}
+	program := compile(t, "int scaled(int x, int by); int added(int x); int main(int n, char **v) { return scaled(n + 4, 3) + added(n); }", withHooks,
+		"-Wl,--no-as-needed", filepath.Join(dir, "libx.so.2.0"), filepath.Join(dir, "liby.so"), "-Wl,-rpath,"+dir)
+	plan := filepath.Join(dir, "libx.lpvalues")
+	if code, _, errs := logparse("values", filepath.Join(dir, "libx.so.2.0"), "-o", plan); code != exitOK {
+		t.Fatalf("status %d: %s", code, errs)
+	}
+	for _, test := range []struct{ values, said string }{
+		{"*", "liby.so: it has no DWARF debug information"}, {plan, ""},
+	} {
+		var said bytes.Buffer
+		cmd := recordProcess(t, program, "-o", "log", "--values", test.values, "./program")
+		cmd.Stderr = &said
+		cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != 17 || !strings.Contains(said.String(), test.said) {
+			t.Fatalf("%s: status %d: %s", test.values, code, said.String())
+		}
+		code, shown, errs := logparse("show", filepath.Join(filepath.Dir(program), "log"), "--where", "event:enter", "--symbols", dir)
+		if call := "scaled(int x = 5, int by = 3)"; code != exitOK || !strings.Contains(shown, call) {
+			t.Errorf("%s: status %d: %s\nno %s in %s", test.values, code, errs, call, shown)
+		}
+		if err := os.RemoveAll(filepath.Join(filepath.Dir(program), "log")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -106,16 +106,16 @@ func (f *recordFlags) recordProbed(cmd *cobra.Command, command []string, say fun
 		say("note: %s", note.String())
 	}
 	if err := p.Start(cmd.Context(), app.Inputs{}); err != nil {
-		if errors.Is(err, app.ErrNoValues) {
-			err = hinted{err, "--values raw or raw:N takes numbers, and --prototypes FILE declares them (docs/probes.md)"}
-		}
 		if errors.Is(err, app.ErrProbeRights) {
 			err = f.forAdministrator(cmd, p, command, err)
 		}
 		return recordFailure(program, err)
 	}
 	name := filepath.Base(p.Probes.Path)
-	if len(f.values) > 0 {
+	switch {
+	case p.NoValues != nil:
+		say("warning: %v", hinted{p.NoValues, "--values raw or raw:N takes numbers, and --prototypes FILE declares them (docs/probes.md)"})
+	case len(f.values) > 0:
 		say("%d values are taken%s", p.Values, unknownValues(p.Unknown))
 	}
 	say("%s is recorded by probes of the kernel in %d functions", name, p.Probes.Functions)

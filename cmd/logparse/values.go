@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,7 @@ Without any SPEC all functions are in the plan.`,
 			if err != nil {
 				return err
 			}
-			for _, note := range plan.Notes {
+			for _, note := range slices.Concat(plan.Notes, plan.Warnings) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: note: %s\n", note.String())
 			}
 			if plan.Functions == 0 {

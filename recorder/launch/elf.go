@@ -149,6 +149,22 @@ func Libraries(path string) (libraries []string, err error) {
 	return libraries, nil
 }
 
+// HookedLibraries returns the paths of those libraries that call hooks, or leave room for some.
+func HookedLibraries(path string) (libraries []string, err error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	eachLibrary(path, f, func(path string, f *elf.File) bool {
+		if calls, own := elfHooks(f); calls&^own&taken != 0 || sledsOf(f) != 0 {
+			libraries = append(libraries, path)
+		}
+		return true
+	})
+	return libraries, nil
+}
+
 // eachLibrary calls visit with the libraries that a program is loaded with, until it returns false. It looks
 // where the loader looks, except in the loader's cache.
 func eachLibrary(path string, program *elf.File, visit func(path string, f *elf.File) bool) {

@@ -106,6 +106,8 @@ type Code struct {
 	found []site
 	// jumps are where the code jumps to the hook of leaves, ascending. Functions without a result end in that way.
 	jumps []uint64
+	// taken are what functions take, by their RVAs, of those that were asked for.
+	taken map[uint64]Taken
 	// left is how many instructions may still be decoded, or be followed again.
 	left int
 	// moved is what the loader of a PE may change, ascending, once it was asked for; unknown says that it could not be

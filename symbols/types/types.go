@@ -108,14 +108,36 @@ type Function struct {
 	// Altered says that the compiler passes some arguments in other ways than the calling convention says.
 	Altered bool
 	// Free says that the compiler may have left out arguments, and the result, without a word: an argument is where the
-	// convention has it only if its Entry says so. It is read on Windows only.
+	// convention has it only if debug information says so: by its Entry on Windows, elsewhere by its Registers.
 	Free bool
+	// SplitsInt128 says that the compiler does not pass __int128 as the System V ABI says where it comes to the stack: clang before
+	// version 18 splits it, or does not align it.
+	SplitsInt128 bool
+	// Omits is what its callers need not pass, if it does nothing with that.
+	Omits Omission
+	// Compiler is the text by which debug information names it, if it is not one of those whose ways are known, gcc and clang.
+	Compiler string
+	// Reads reports whether the function's code certainly reads what a register has when it is entered, which is passed then. It is nil
+	// where that is not known.
+	Reads func(register string) bool
 	// Leading is how many arguments for registers of integers come before its parameters that are not among them, such as
 	// an object; [NotKnown] where it is not known how many. On Windows they count as positions.
 	Leading int
 	// ObjectFirst says that the address of the result is passed behind the object, as Microsoft's compilers do.
 	ObjectFirst bool
 }
+
+// An Omission is what callers leave out that the function they call does not use.
+type Omission uint8
+
+const (
+	// OmitNothing is that of code that is not optimized.
+	OmitNothing Omission = iota
+	// OmitMemory is gcc's: what is in memory that an argument leads to.
+	OmitMemory
+	// OmitArguments is LLVM's, and that of compilers that are not known: also arguments, and parts of them.
+	OmitArguments
+)
 
 // NotKnown is a number of arguments that is not known.
 const NotKnown = -1
@@ -131,6 +153,9 @@ type Parameter struct {
 	// Entry is where debug information has it when the function is entered. It is read for the machine "x86", out of PDBs, and
 	// of functions for x86-64 that gcc made of others.
 	Entry Entry
+	// Registers are DWARF's numbers of those that debug information has its parts in when the function is entered, in order; a
+	// number below 0 says that it is somewhere else. They are read of functions that are Free, for x86-64 and arm64.
+	Registers []int
 	// Register is the one that a declaration itself says it is passed in, "" for where the calling convention has it.
 	Register string
 	// Length is the name of the parameter that counts the characters it points to, "" where a 0 ends them.

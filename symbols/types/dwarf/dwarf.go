@@ -9,10 +9,10 @@
 package dwarf
 
 import (
+	"cmp"
 	"context"
 	"debug/dwarf"
 	"encoding/binary"
-	"slices"
 	"strings"
 
 	"logparser/message"
@@ -80,6 +80,12 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 		}
 		producer, _ := unit.Val(dwarf.AttrProducer).(string)
 		r.gnu = strings.HasPrefix(producer, "GNU ")
+		r.optimized = strings.Contains(producer, " -O") && !strings.Contains(producer, " -O0") || unit.Val(attrOptimized) == true
+		version := clangVersion(producer)
+		if r.compiler = ""; !r.gnu && version == 0 {
+			r.compiler = cmp.Or(producer, "?")
+		}
+		r.unmarked, r.splits = !r.gnu && version < firstMarking, !r.gnu && version < firstInt128
 		r.staged = hasStages(producer)
 		r.base, r.based = unit.Val(dwarf.AttrLowpc).(uint64)
 		if err := r.unit(in); err != nil {
@@ -179,6 +185,14 @@ type reader struct {
 	// version is the unit's, 0 where it is not known; gnu says that gcc made it.
 	version uint16
 	gnu     bool
+	// unmarked says that the compiler, which is not gcc, may change what local functions take without a word.
+	unmarked bool
+	// compiler is [types.Function.Compiler].
+	compiler string
+	// splits is [types.Function.SplitsInt128].
+	splits bool
+	// optimized says that it is known to be optimized.
+	optimized bool
 	// staged says that the views of location lists tell the states before a statement from those behind it.
 	staged bool
 	// base is the address that location lists of the unit count from; based says that the unit has one.
@@ -206,6 +220,7 @@ const (
 	attrAlignment = dwarf.Attr(0x88)
 	// tagParameterPack has the parameters that stand for "T... t".
 	tagParameterPack  = dwarf.Tag(0x4108)
+	attrOptimized     = dwarf.Attr(0x3fe1) // DW_AT_APPLE_optimized
 	attrExportSymbols = dwarf.Attr(0x89)
 	tagTemplateAlias  = dwarf.Tag(0x43)
 	ccByReference     = 4
@@ -398,8 +413,18 @@ func (r *reader) function(at dwarf.Offset) error {
 	}
 	_, made := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 	f.Altered = made && inOrder(children) || f.Altered
+	framed := !r.optimized && allInFrame(children)
+	f.SplitsInt128, f.Compiler = r.splits, r.compiler
+	f.Free = f.Local && r.unmarked && !framed
 	own := 0
-	kept := r.gnu || slices.ContainsFunc(children, inFrame)
+	kept := r.gnu || framed
+	switch {
+	case framed:
+	case r.gnu:
+		f.Omits = types.OmitMemory
+	default:
+		f.Omits = types.OmitArguments
+	}
 	for _, c := range children {
 		switch c.Tag {
 		case dwarf.TagFormalParameter:
@@ -414,6 +439,8 @@ func (r *reader) function(at dwarf.Offset) error {
 				p.Entry = r.entryOf(e, c, low)
 			case r.im.Machine == "x86-64" && made && f.Size <= mostOfClone:
 				p.Entry = r.cloneEntry(e, c, low)
+			case f.Free:
+				p.Registers = r.registersAt(c, low+r.hookAt(f.RVA))
 			}
 			f.Parameters = append(f.Parameters, p)
 		case dwarf.TagUnspecifiedParameters:
@@ -448,16 +475,29 @@ func (r *reader) function(at dwarf.Offset) error {
 		}
 		f.Altered = f.Altered || n != own
 	}
+	// clang before version 15 leaves out parameters that are passed by their address and not used.
+	if n, told := declaredParameters(linkage); told && !r.gnu && n != own {
+		f.Altered = true
+	}
 	r.functions = append(r.functions, f)
 	return nil
 }
 
-// inFrame reports whether a parameter lies in the function's frame all the time, as it does in code that is not
-// optimized.
-func inFrame(e *dwarf.Entry) bool {
-	const frameOffset = 0x91 // DW_OP_fbreg
-	where, ok := e.Val(dwarf.AttrLocation).([]byte)
-	return ok && e.Tag == dwarf.TagFormalParameter && len(where) > 0 && where[0] == frameOffset
+// allInFrame reports whether all parameters lie in the function's frame all the time, as they do in code that is not optimized. In
+// optimized code those do that are passed on the stack.
+func allInFrame(children []*dwarf.Entry) bool {
+	some := false
+	for _, c := range children {
+		if c.Tag != dwarf.TagFormalParameter {
+			continue
+		}
+		where, ok := c.Val(dwarf.AttrLocation).([]byte)
+		if !ok || len(where) == 0 || where[0] != opFrameBase && (where[0] < opBreg0 || where[0] > opBreg31) {
+			return false
+		}
+		some = true
+	}
+	return some
 }
 
 // begin returns the addresses of the part with which a function begins: the compiler may have put code that

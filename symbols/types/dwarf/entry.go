@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"debug/dwarf"
+	"encoding/binary"
 
 	"logparser/symbols/types"
 )
@@ -15,6 +16,8 @@ const (
 	opBreg31    = 0x8f
 	opFrameBase = 0x91
 	opFrameCFA  = 0x9c
+	opRegX      = 0x90
+	opPiece     = 0x93
 )
 
 // entryOf tells where a parameter is when the function that begins at low is entered. The frame's base must be
@@ -64,6 +67,15 @@ func placeOf(where []byte) types.Entry {
 		}
 	}
 	return types.Entry{}
+}
+
+// unsignedLEB reads a number and returns how many bytes it has, 0 if it has no end or is no register's.
+func unsignedLEB(b []byte) (v, n int) {
+	u, n := binary.Uvarint(b)
+	if n <= 0 || u > 1<<20 {
+		return 0, 0
+	}
+	return int(u), n
 }
 
 // signedLEB reads a number and returns how many bytes it has, 0 if it has no end.

@@ -222,6 +222,9 @@ func (r *reader) function(p *procedure, s *signature) (f types.Function) {
 	}
 	f.Result = r.result(s, itanium, known, llvm)
 	kept := unoptimized(p)
+	if !kept && llvm {
+		f.Omits = types.OmitArguments
+	}
 	list := s.all()
 	f.Free = !kept && (p.Local && llvm || p.Options&optionLTCG != 0)
 	variables, whole := r.match(p, list, firstPosition(&f, s))

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// generatedBuilds are the ways in which generated programs are compiled and recorded. The first ones are those of "make test"; all are
+// those of a soak, as far as their compilers are there.
+var generatedBuilds = []struct {
+	name    string
+	command []string
+	// least is how many of 100 values must be known at least.
+	least int
+}{
+	{"gcc -O0", []string{"g++", "-O0", "-minstrument-return=call"}, 95},
+	{"gcc -O2", []string{"g++", "-O2", "-minstrument-return=call"}, 90},
+	{"gcc -O2 -finstrument-functions", []string{"g++", "-O2", "-finstrument-functions"}, 60},
+	{"clang -O0", []string{"clang++", "-O0"}, 50},
+	{"clang -O2", []string{"clang++", "-O2"}, 40},
+	{"clang -O2 -finstrument-functions", []string{"clang++", "-O2", "-finstrument-functions-after-inlining"}, 50},
+	{"clang -O0 -finstrument-functions", []string{"clang++", "-O0", "-finstrument-functions-after-inlining"}, 90},
+	{"clang 14 -O2", []string{"clang++-14", "-O2"}, 30},
+	{"MinGW -O2", []string{"x86_64-w64-mingw32-g++", "-O2", "-minstrument-return=call"}, 90},
+	{"arm64 clang -O2", []string{"arm64", "-O2", "-fxray-instrument", "-fxray-instruction-threshold=1"}, 50},
+}
+
+// soakBuilds are those that only a soak has.
+func soakBuilds() (list [][]string) {
+	for _, compiler := range []string{"g++-11", "g++-12", "g++-13", "g++-14"} {
+		for _, level := range []string{"-O0", "-O1", "-O2", "-O3", "-Os"} {
+			list = append(list, []string{compiler, level, "-minstrument-return=call"}, []string{compiler, level, "-finstrument-functions"})
+		}
+		list = append(list, []string{compiler, "-O2", "-gdwarf-4", "-minstrument-return=call"})
+	}
+	for _, version := range clangVersions {
+		compiler := "clang++-" + version
+		for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
+			list = append(list, []string{compiler, level}, []string{compiler, level, "-finstrument-functions-after-inlining"})
+		}
+		list = append(list, []string{compiler, "-O2", "-gdwarf-4"}, []string{compiler, "-stdlib=libc++", "-O0"}, []string{compiler, "-stdlib=libc++", "-O2", "-finstrument-functions-after-inlining"},
+			[]string{compiler, "-O0", "--target=x86_64-w64-mingw32"}, []string{compiler, "-O2", "--target=x86_64-w64-mingw32"},
+			[]string{compiler, "-O2", "--target=x86_64-w64-mingw32", "-finstrument-functions-after-inlining"})
+	}
+	mingw := "x86_64-w64-mingw32-g++"
+	for _, level := range []string{"-O0", "-O2"} {
+		list = append(list, []string{mingw, level, "-minstrument-return=call"}, []string{mingw, level, "-finstrument-functions"},
+			[]string{"arm64", level, "-fxray-instrument", "-fxray-instruction-threshold=1"}, []string{"arm64", level, "-fpatchable-function-entry=8"})
+	}
+	return list
+}
+
+// recordGenerated builds a program and records it; it returns what it says of its calls, and the log.
+func recordGenerated(t *testing.T, source string, command []string) (told []toldCall, log string) {
+	t.Helper()
+	headers, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := append(slices.Clone(command[1:]), "-I"+headers, "-w")
+	if command[0] == "arm64" {
+		a := needARM64(t)
+		out, log := a.record(t, a.compile(t, source, options...), []string{"app::*"}, "LOGREC_INCLUDE=app::*")
+		return toldCalls(t, out), log
+	}
+	compiler := findCompiler(command[0])
+	if compiler == "" {
+		t.Skip("there is no " + command[0])
+	}
+	command = append([]string{compiler}, options...)
+	needHeaders(t, command...)
+	if strings.Contains(strings.Join(command, " "), "mingw") {
+		out, log := recordWine(t, compileMinGW(t, source, command...), "--values", "app::*", "./program.exe")
+		return toldCalls(t, out), log
+	}
+	return recordTold(t, compileHooked(t, source, command), "--values", "app::*")
+}
+
+var (
+	textMember = regexp.MustCompile(`= "[^"]*"`)
+	ownClass   = regexp.MustCompile(`^app::(v1::)?S[0-9]+ \{`)
+)
+
+// asTold takes what may be shown of a value in two ways as what is told: of a text in a struct its address, and of an object
+// its class or not, because compilers need not write the pointer to its table of virtual methods for a copy of which nobody asks.
+func asTold(told, shown *toldCall) {
+	for _, w := range told.values {
+		for k := range shown.values {
+			v := &shown.values[k]
+			if v[1] == w[1] || v[0] != w[0] && (w[0] != "?" || v[0] != "") || !strings.Contains(w[1], "{") {
+				continue
+			}
+			pattern := regexp.QuoteMeta(w[1])
+			pattern = textMember.ReplaceAllStringFunc(pattern, func(text string) string { return "(" + text + "|= 0x[0-9a-f]+)" })
+			if class := ownClass.FindString(w[1]); class != "" {
+				class = regexp.QuoteMeta(class)
+				pattern = "(" + class + "|" + regexp.QuoteMeta("{") + ")" + strings.TrimPrefix(pattern, class)
+			}
+			if regexp.MustCompile("^" + pattern + "$").MatchString(v[1]) {
+				v[1] = w[1]
+			}
+		}
+	}
+}
+
+// checkGenerated holds what is shown of the calls of a generated program against what it says. It returns how many values
+// are known, and by what may be the cause how many are not.
+func checkGenerated(t *testing.T, seed uint64, n int, command []string) (known, all int, unknown map[string]int) {
+	t.Helper()
+	posix := !strings.Contains(strings.Join(command, " "), "mingw")
+	text, causes := generate(seed, n, posix)
+	source := filepath.Join(t.TempDir(), "generated.cpp")
+	if kept := os.Getenv("LOGPARSER_GENERATED_SOURCE"); kept != "" {
+		source = kept
+	}
+	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	told, log := recordGenerated(t, source, command)
+	shown := enteredCalls(t, log, functionsOf(told))
+	for i := range min(len(told), len(shown)) {
+		asTold(&told[i], &shown[i])
+	}
+	cells, known, all := compareCalls(t, told, shown)
+	unknown = make(map[string]int)
+	for function, cell := range cells {
+		list, not := strings.CutPrefix(cell, "not ")
+		if !not {
+			continue
+		}
+		for name := range strings.SplitSeq(list, ", ") {
+			cause := causes[function+"\t"+name]
+			if strings.HasPrefix(name, "argument ") {
+				cause = "unnamed"
+			}
+			if cause == "" {
+				cause = "not listed: " + function + " " + name
+			}
+			unknown[cause]++
+		}
+	}
+	return known, all, unknown
+}
+
+// TestGenerated records generated programs: none of the values that are shown is wrong. LOGPARSER_GENERATED is how many functions there are
+// of each build of a soak, LOGPARSER_SEED the number from which they are drawn.
+func TestGenerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	const some = 30
+	for i, build := range generatedBuilds {
+		t.Run(build.name, func(t *testing.T) {
+			known, all, unknown := checkGenerated(t, uint64(i+1), some, build.command)
+			t.Logf("%d of %d values are known; not: %v", known, all, unknown)
+			if known*100 < all*build.least {
+				t.Errorf("%d of %d values are known, want %d %%", known, all, build.least)
+			}
+		})
+	}
+}
+
+// TestGeneratedSoak does so with all compilers that are there.
+func TestGeneratedSoak(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("LOGPARSER_GENERATED"))
+	if err != nil || n <= 0 {
+		t.Skip("LOGPARSER_GENERATED does not say how many functions there are")
+	}
+	seed, _ := strconv.ParseUint(os.Getenv("LOGPARSER_SEED"), 10, 32)
+	for _, command := range soakBuilds() {
+		t.Run(strings.Join(command, " "), func(t *testing.T) {
+			known, all, unknown := 0, 0, make(map[string]int)
+			for done := 0; done < n; done += 200 {
+				k, a, u := checkGenerated(t, seed<<32+uint64(done), min(n-done, 200), command)
+				known, all = known+k, all+a
+				for cause, times := range u {
+					unknown[cause] += times
+				}
+			}
+			t.Logf("%d of %d values are known", known, all)
+			for _, cause := range slices.SortedFunc(maps.Keys(unknown), func(a, b string) int { return unknown[b] - unknown[a] }) {
+				fmt.Printf("  %5d %s\n", unknown[cause], cause)
+			}
+		})
+	}
+}
