@@ -50,3 +50,22 @@ func (r *codeReader) reads(f *types.Function) func(register string) bool {
 	passed := r.code.Passed(f.RVA, f.Size, result)
 	return passed.Reads
 }
+
+// results lets those functions of a list that the compiler may have changed say in which registers they certainly return something.
+func (r *codeReader) results(list []types.Function) {
+	if r.code == nil {
+		return
+	}
+	sizes := make(map[uint64]uint64)
+	for i := range list {
+		if f := &list[i]; f.Result != nil && !f.Foreign && (f.Altered || f.Free) {
+			sizes[f.RVA] = f.Size
+		}
+	}
+	found := r.code.Results(sizes)
+	for i := range list {
+		if f := &list[i]; sizes[f.RVA] > 0 {
+			f.Returned = found[f.RVA].In
+		}
+	}
+}

@@ -218,6 +218,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	if err != nil {
 		return m, err
 	}
+	read.results(functions)
 	for i := range functions {
 		f := &functions[i]
 		items, _ := values.Choose(specs, f.Name)

@@ -231,7 +231,7 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	}
 	for i := range f.Parameters {
 		p, place := &f.Parameters[i], places[i]
-		if p.Unused && !reads(f, place) || p.Type != nil && p.Type.Name == types.NullPointer {
+		if p.Unused && !(p.Untold && reads(f, place)) || p.Type != nil && p.Type.Name == types.NullPointer {
 			place = "" // the caller need not have put a value there
 		}
 		if len(plan.Enter) == MaxValues {
@@ -258,13 +258,26 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	}
 	if f.Result != nil && wanted(Result) {
 		place, pointed := at.result(f)
-		if f.Free && !pointed {
+		if f.Free && !pointed && !returned(f, place) {
 			place = "" // it may be left out
 		}
 		plan.Leave = append(plan.Leave, take(Result, f.Result, place, pointed))
 	}
 	plan.Leave = keptPlaces(append(plan.Leave, out...))
 	return plan
+}
+
+// returned reports whether a function that the compiler may have changed certainly returns something in all registers of a place.
+func returned(f *types.Function, place string) bool {
+	if f.Returned == nil || place == "" {
+		return false
+	}
+	for register := range strings.SplitSeq(place, "+") {
+		if !f.Returned(register) {
+			return false
+		}
+	}
+	return true
 }
 
 // reads reports whether the code of a function shows that all registers of a place are passed.

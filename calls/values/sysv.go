@@ -187,10 +187,11 @@ func (s *sysv) number(register string) int {
 const notARegister = -2
 
 func (s *sysv) result(f *types.Function) (place string, pointed bool) {
-	if f.Altered && !hidden(f.Result) {
+	place, pointed = resultPlace(f.Result)
+	if f.Altered && !pointed && !returned(f, place) {
 		return "", false
 	}
-	return resultPlace(f.Result)
+	return place, pointed
 }
 
 // integer returns the next integer register, or the next place on the stack.

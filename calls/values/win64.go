@@ -128,14 +128,19 @@ func (s *win64) result(f *types.Function) (place string, pointed bool) {
 	t := f.Result
 	byAddress, known := hiddenWin64(t)
 	switch {
-	case !known || t.Kind == types.Opaque || (f.Altered || f.Free) && !byAddress:
+	case !known || t.Kind == types.Opaque:
 		return "", false
 	case byAddress:
 		return "rax", true
 	case t.Size == 16:
-		return "xmm0+xmm0h", false
+		place = "xmm0+xmm0h"
 	case t.Kind == types.Float:
-		return "xmm0", false
+		place = "xmm0"
+	default:
+		place = "rax"
 	}
-	return "rax", false
+	if (f.Altered || f.Free) && !returned(f, place) {
+		return "", false
+	}
+	return place, false
 }

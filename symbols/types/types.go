@@ -120,6 +120,11 @@ type Function struct {
 	// Reads reports whether the function's code certainly reads what a register has when it is entered, which is passed then. It is nil
 	// where that is not known.
 	Reads func(register string) bool
+	// Returned reports whether the function certainly returns something in a register, where it is Altered or Free and may return
+	// nothing. It is nil where that is not known.
+	Returned func(register string) bool
+	// Foreign says that it is Altered because it has the convention of another system or compiler.
+	Foreign bool
 	// Leading is how many arguments for registers of integers come before its parameters that are not among them, such as
 	// an object; [NotKnown] where it is not known how many. On Windows they count as positions.
 	Leading int
@@ -150,6 +155,8 @@ type Parameter struct {
 	Type *Type
 	// Unused says that the function may not use it, so that its callers need not pass it.
 	Unused bool
+	// Untold says that Unused is all that debug information says of where it is, so that it is passed if the code reads it.
+	Untold bool
 	// Entry is where debug information has it when the function is entered. It is read for the machine "x86", out of PDBs, and
 	// of functions for x86-64 that gcc made of others.
 	Entry Entry

@@ -407,6 +407,7 @@ func (r *reader) function(at dwarf.Offset) error {
 	f.Local = !external
 	if cc, _ := find(list, dwarf.AttrCalling).(int64); cc == ccNone || cc >= ccUser {
 		f.Altered = true
+		f.Foreign = cc != ccNone
 	}
 	if t, ok := find(list, dwarf.AttrType).(dwarf.Offset); ok {
 		f.Result = r.typeAt(t, 0)
@@ -434,6 +435,7 @@ func (r *reader) function(at dwarf.Offset) error {
 			p := r.parameter(c)
 			// For a parameter that the function does not use, callers compiled by LLVM may pass anything.
 			p.Unused = !kept && c.Val(dwarf.AttrLocation) == nil
+			p.Untold = p.Unused
 			switch {
 			case r.im.Machine == "x86":
 				p.Entry = r.entryOf(e, c, low)
