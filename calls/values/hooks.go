@@ -33,7 +33,9 @@ func (f *Function) ForgetUnread(of *types.Function, code hooks.Taken) {
 		if of.Omits == types.OmitMemory && v.Op.Kind == Direct {
 			return
 		}
-		if slices.ContainsFunc(strings.Split(place, "+"), code.Unread) {
+		unread := func(register string) bool { return code.Unread(register, of.Result != nil) }
+		offset, err := strconv.ParseInt(strings.TrimPrefix(place, "stack+"), 10, 64)
+		if slices.ContainsFunc(strings.Split(place, "+"), unread) || err == nil && v.Op.Kind != Direct && code.UnreadStack(offset) {
 			v.Place, v.Op = "-", Op{}
 		}
 	}

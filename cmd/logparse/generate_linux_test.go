@@ -104,25 +104,23 @@ func (g *generator) scalar() genType {
 	return t
 }
 
-// class adds a class to the program.
-func (g *generator) class() genType {
-	name := g.name("S")
-	t := genType{name: name, kind: "struct", moved: true}
-	var members, params, inits, values, told []string
-	var makers []func(*generator) string
-	used := "0L"
-	n := 1 + g.IntN(4)
-	if g.IntN(12) == 0 {
-		n = 5 + g.IntN(8)
-	}
-	packed, word, union := g.IntN(12) == 0, "struct", g.IntN(15) == 0
+// A genClass is a class that is being made.
+type genClass struct {
+	name, kind, used              string
+	members, params, inits, told  []string
+	makers                        []func(*generator) string // of the constructor's arguments
+	union, packed, virtual, array bool
+}
+
+// addMembers adds members of all kinds, n of them.
+func (c *genClass) addMembers(g *generator, n int) {
 	for i := range n {
 		m := g.scalar()
 		switch g.IntN(9) {
 		case 0, 1, 2:
 			m = genOthers[g.IntN(3)] // float and double
 		case 3:
-			if !union {
+			if !c.union {
 				m = genOthers[4] // a text
 			}
 		case 4:
@@ -130,7 +128,7 @@ func (g *generator) class() genType {
 				m = genOthers[3] // long double
 			}
 		}
-		if union {
+		if c.union {
 			m = genScalars[6]
 		}
 		member := string(rune('a' + i))
@@ -139,112 +137,113 @@ func (g *generator) class() genType {
 		if m.name == "int" && g.IntN(5) == 0 {
 			bits, value = fmt.Sprintf(" : %d", 5+g.IntN(20)), number("(%d)", -9, 9)
 		}
-		members = append(members, fmt.Sprintf("%s %s%s;", m.name, member, bits))
-		params = append(params, m.name+" "+member)
-		inits = append(inits, fmt.Sprintf("%[1]s(%[1]s)", member))
-		told = append(told, fmt.Sprintf("m(%q, (%s)$.%s)", member, m.name, member))
-		used += " + (" + of(m.used, "$."+member) + ")"
-		makers = append(makers, value)
+		c.members = append(c.members, fmt.Sprintf("%s %s%s;", m.name, member, bits))
+		c.params = append(c.params, m.name+" "+member)
+		c.inits = append(c.inits, fmt.Sprintf("%[1]s(%[1]s)", member))
+		c.told = append(c.told, fmt.Sprintf("m(%q, (%s)$.%s)", member, m.name, member))
+		c.used += " + (" + of(m.used, "$."+member) + ")"
+		c.makers = append(c.makers, value)
 	}
-	arrayed := !union && g.IntN(10) == 0
-	if arrayed {
-		members = append(members, "int v[2];")
-		told = append(told, `"v = " + list($.v, 2)`)
-	}
-	if union {
-		word = "union"
-		inits, params, makers = inits[:1], params[:1], makers[:1]
-	}
-	virtual, copied := false, false
-	switch g.IntN(8) {
-	case 0:
-		virtual = !union
-	case 1, 2:
-		copied = true
-	}
-	if virtual || copied {
-		packed = false
-	}
-	attribute, base := "", ""
 	switch {
-	case packed:
-		attribute = "__attribute__((packed)) "
-	case g.IntN(14) == 0 && !union:
-		attribute = "alignas(16) "
+	case c.union:
+		c.inits, c.params, c.makers = c.inits[:1], c.params[:1], c.makers[:1]
+	case c.array:
+		c.members, c.inits = append(c.members, "int v[2];"), append(c.inits, "v{1, 2}")
+		c.told = append(c.told, `"v = " + list($.v, 2)`)
 	}
-	begin := "{"
-	if !union && !virtual && !packed && len(g.classes) > 0 && g.IntN(8) == 0 {
-		if b := g.classes[g.IntN(len(g.classes))]; b.kind == "struct" && b.result() {
-			base = " : " + b.name
-			params = append([]string{b.name + " base"}, params...)
-			inits = append([]string{b.name + "(base)"}, inits...)
-			makers = append([]func(*generator) string{b.value}, makers...)
-			told = append([]string{fmt.Sprintf("\"app::%s = \" + ", b.name) + of(b.told, "((const app::"+b.name+" &)$)")}, told...)
-			used += " + " + of(b.used, "((const "+b.name+" &)$)")
-			t.kind = "derived"
-		}
-	}
-	more := ""
-	if arrayed {
-		more = ", v{1, 2}"
-	}
-	body := fmt.Sprintf("  %s(%s) : %s%s {}\n", name, strings.Join(params, ", "), strings.Join(inits, ", "), more)
-	switch {
-	case virtual:
-		body += fmt.Sprintf("  virtual int virt() const { return %d; }\n", g.n)
-		t.kind, begin = "virtual", "app::"+name+" {"
-	case copied && union:
-	case copied && g.IntN(2) == 0:
-		body += fmt.Sprintf("  %[1]s(const %[1]s &o) { std::memcpy((void *)this, (const void *)&o, sizeof o); }\n", name)
-		t.kind = "copied"
-	case copied:
-		body += fmt.Sprintf("  %[1]s(const %[1]s &) = default;\n  ~%[1]s() {}\n", name)
-		t.kind = "destroyed"
-	case g.IntN(6) == 0:
-		body += fmt.Sprintf("  %[1]s(const %[1]s &) = default;\n  ~%[1]s() = default;\n", name)
-		t.kind = "defaulted"
-	}
-	if copied && strings.Contains(body, "memcpy") && base != "" {
-		body = strings.Replace(body, "const "+name+" &o) {", "const "+name+" &o) : "+base[3:]+"(o) {", 1)
-	}
-	for _, m := range makers {
-		values = append(values, m(g))
-	}
-	namespace, end := "namespace app {\n", "}\n"
-	if g.IntN(6) == 0 {
-		namespace, end = "namespace app {\ninline namespace v1 {\n", "}\n}\n"
-		if virtual {
-			begin = "app::v1::" + name + " {"
-		}
-	}
-	inline := end == "}\n}\n"
-	fmt.Fprintf(&g.types, "%s%s %s%s%s {\n  %s\n%s};\n%s", namespace, word, attribute, name, base, strings.Join(members, " "), body, end)
-	putName := "p" + name
-	expr := of("put_all("+strings.Join(told, ", ")+")", "v")
-	if inline {
-		expr = strings.ReplaceAll(expr, "app::"+name, "app::v1::"+name)
-	}
-	fmt.Fprintf(&g.puts, "inline string %s(const app::%s &v) { string s = %s; return %q + s.substr(1); }\n", putName, name, expr, begin)
-	t.told, t.used = putName+"($)", "("+used+")"
-	t.value = func(g *generator) string {
-		var list []string
-		for _, m := range makers {
-			list = append(list, m(g))
-		}
-		return name + "(" + strings.Join(list, ", ") + ")"
-	}
-	t.inlineScope(inline)
-	g.classes = append(g.classes, t)
-	return t
 }
 
-func (t *genType) result() bool { return !t.noResult }
-
-// inlineScope keeps classes in inline namespaces from being bases, of which the name with all namespaces is shown.
-func (t *genType) inlineScope(is bool) {
-	if is && t.kind == "struct" {
-		t.kind = "struct in inline namespace"
+// addBase adds a base class, if one is there, and returns its name.
+func (c *genClass) addBase(g *generator) string {
+	if c.union || c.virtual || c.packed || len(g.classes) == 0 || g.IntN(8) > 0 {
+		return ""
 	}
+	b := g.classes[g.IntN(len(g.classes))]
+	if b.kind != "struct" || b.noResult {
+		return ""
+	}
+	c.params = append([]string{b.name + " base"}, c.params...)
+	c.inits = append([]string{b.name + "(base)"}, c.inits...)
+	c.makers = append([]func(*generator) string{b.value}, c.makers...)
+	c.told = append([]string{fmt.Sprintf("\"app::%s = \" + ", b.name) + of(b.told, "((const app::"+b.name+" &)$)")}, c.told...)
+	c.used += " + " + of(b.used, "((const "+b.name+" &)$)")
+	c.kind = "derived"
+	return b.name
+}
+
+// methods returns the class's constructors and what else decides how it is passed.
+func (c *genClass) methods(g *generator, base string, copied bool) string {
+	body := fmt.Sprintf("  %s(%s) : %s {}\n", c.name, strings.Join(c.params, ", "), strings.Join(c.inits, ", "))
+	switch {
+	case c.virtual:
+		body += fmt.Sprintf("  virtual int virt() const { return %d; }\n", g.n)
+		c.kind = "virtual"
+	case copied && c.union:
+	case copied && g.IntN(2) == 0:
+		if base != "" {
+			base = " : " + base + "(o)"
+		}
+		body += fmt.Sprintf("  %[1]s(const %[1]s &o)%[2]s { std::memcpy((void *)this, (const void *)&o, sizeof o); }\n", c.name, base)
+		c.kind = "copied"
+	case copied:
+		body += fmt.Sprintf("  %[1]s(const %[1]s &) = default;\n  ~%[1]s() {}\n", c.name)
+		c.kind = "destroyed"
+	case g.IntN(6) == 0:
+		body += fmt.Sprintf("  %[1]s(const %[1]s &) = default;\n  ~%[1]s() = default;\n", c.name)
+		c.kind = "defaulted"
+	}
+	return body
+}
+
+// class adds a class to the program.
+func (g *generator) class() genType {
+	c := &genClass{name: g.name("S"), kind: "struct", used: "0L", packed: g.IntN(12) == 0, union: g.IntN(15) == 0, array: g.IntN(10) == 0}
+	n := 1 + g.IntN(4)
+	if g.IntN(12) == 0 {
+		n = 5 + g.IntN(8)
+	}
+	c.addMembers(g, n)
+	how := g.IntN(8)
+	copied := how == 1 || how == 2
+	c.virtual = how == 0 && !c.union
+	c.packed = c.packed && !c.virtual && !copied
+	attribute, word, inherits := "", "struct", ""
+	switch {
+	case c.packed:
+		attribute = "__attribute__((packed)) "
+	case g.IntN(14) == 0 && !c.union:
+		attribute = "alignas(16) "
+	}
+	if c.union {
+		word = "union"
+	}
+	base := c.addBase(g)
+	if base != "" {
+		inherits = " : " + base
+	}
+	body := c.methods(g, base, copied)
+	namespace, end, scope := "namespace app {\n", "}\n", "app::"
+	if g.IntN(6) == 0 {
+		namespace, end, scope = "namespace app {\ninline namespace v1 {\n", "}\n}\n", "app::v1::"
+		if c.kind == "struct" {
+			c.kind = "struct in inline namespace" // it is no base class, of which the name with all namespaces is shown
+		}
+	}
+	begin := "{"
+	if c.virtual {
+		begin = scope + c.name + " {"
+	}
+	fmt.Fprintf(&g.types, "%s%s %s%s%s {\n  %s\n%s};\n%s", namespace, word, attribute, c.name, inherits, strings.Join(c.members, " "), body, end)
+	fmt.Fprintf(&g.puts, "inline string p%s(const app::%s &v) { string s = put_all(%s); return %q + s.substr(1); }\n", c.name, c.name, of(strings.Join(c.told, ", "), "v"), begin)
+	t := genType{name: c.name, kind: c.kind, moved: true, told: "p" + c.name + "($)", used: "(" + c.used + ")", value: func(g *generator) string {
+		var list []string
+		for _, m := range c.makers {
+			list = append(list, m(g))
+		}
+		return c.name + "(" + strings.Join(list, ", ") + ")"
+	}}
+	g.classes = append(g.classes, t)
+	return t
 }
 
 // enum adds an enumeration.
@@ -314,212 +313,4 @@ func (g *generator) draw() genType {
 		t.name, t.kind, t.value, t.noResult, t.moved = "const "+t.name+" &", t.kind+"&", keep(t.name, t.value), true, false
 	}
 	return t
-}
-
-// function adds a function and calls of it.
-func (g *generator) function() {
-	name := g.name("f")
-	static := g.IntN(3) == 0
-	kind := g.IntN(12) // 0: a method, 1: a constant one, 2: a static one, 3: a template, 4: in an unnamed namespace
-	if kind < 3 {
-		static = false
-	}
-	var params, locals, tells, passed, uses []string
-	count := g.IntN(6)
-	if g.IntN(6) == 0 {
-		count = 6 + g.IntN(5)
-	}
-	shown := "app::" + name
-	type parameter struct {
-		t              genType
-		name           string
-		named, generic bool
-	}
-	var list []parameter
-	for i := range count {
-		p := parameter{g.draw(), string(rune('a' + i)), true, kind == 3 && i == 0}
-		unused, unnamed := g.IntN(5) == 0, false
-		declared := p.t.name + " " + p.name
-		if unused && g.IntN(2) == 0 {
-			unnamed, declared, p.named = true, p.t.name, false
-		}
-		if kind == 3 && i == 0 {
-			declared = strings.Replace(declared, p.t.name, "T", 1)
-		}
-		params = append(params, declared)
-		cause := p.t.kind
-		if static || kind == 4 {
-			cause += ", static"
-		}
-		if unused {
-			cause += ", unused"
-		} else {
-			uses = append(uses, "told::sink = told::sink * 31 + "+of(p.t.used, p.name))
-		}
-		local := fmt.Sprintf("x%d", i)
-		hidden := g.IntN(3) > 0
-		switch {
-		case strings.Contains(p.t.kind, "&") || strings.HasPrefix(p.t.kind, "reference"):
-			locals = append(locals, "auto &&"+local+" = $;")
-		case hidden:
-			locals = append(locals, "auto "+local+" = told::hide($);")
-		default:
-			locals = append(locals, "auto "+local+" = $;")
-		}
-		label := p.name
-		if unnamed {
-			label = "?"
-		}
-		g.causes[shown+"\t"+p.name] = cause
-		tells = append(tells, fmt.Sprintf(".text(%q, %s)", label, of(p.t.told, local)))
-		if p.t.moved {
-			local = "std::move(" + local + ")"
-		}
-		passed = append(passed, local)
-		list = append(list, p)
-	}
-	// A variable may become another before anything is done.
-	if len(list) >= 2 && g.IntN(6) == 0 {
-		for i := range list {
-			for k := range list {
-				if a, b := &list[i], &list[k]; i != k && a.t.integer && a.t.name == b.t.name && a.named && b.named && !a.generic && !b.generic && g.IntN(2) == 0 {
-					uses = append([]string{fmt.Sprintf("%s = %s", list[i].name, list[k].name)}, uses...)
-				}
-			}
-		}
-	}
-	if g.IntN(4) == 0 {
-		g.Shuffle(len(uses), func(i, k int) { uses[i], uses[k] = uses[k], uses[i] })
-	}
-	result := genType{name: "void"}
-	if g.IntN(5) > 0 {
-		for result = g.draw(); !result.result() || strings.HasSuffix(result.name, "&"); {
-			result = g.draw()
-		}
-	}
-	end := ""
-	if result.name != "void" {
-		end = " return " + result.value(g) + ";"
-		if result.integer && (strings.HasSuffix(result.name, "int") || strings.Contains(result.name, "long")) && g.IntN(2) == 0 && len(list) > 0 {
-			end = fmt.Sprintf(" return (%s)told::sink;", result.name)
-		}
-	}
-	g.causes[shown+"\treturn"] = "result " + result.kind
-	g.causes[shown+"\tthis"] = "this"
-	body := fmt.Sprintf("{ told::sink = %d; %s; told::made();%s }", g.n, strings.Join(append(uses, "(void)0"), "; "), end)
-	if g.IntN(2) == 0 {
-		body = strings.Replace(body, " told::made();", "", 1)
-	}
-	call := name
-	// Of half of the functions the compiler must not change what they take.
-	attributes, free := "KEPT ", g.IntN(2) == 0
-	if free {
-		attributes = "__attribute__((noinline)) "
-		for i := range list {
-			g.causes[shown+"\t"+list[i].name] += ", free"
-		}
-		g.causes[shown+"\treturn"] += ", free"
-	}
-	declaration := fmt.Sprintf("%s %s(%s)", result.name, name, strings.Join(params, ", "))
-	object := ""
-	switch kind {
-	case 0, 1, 2:
-		class := g.name("M")
-		qualifier, before := "", ""
-		if kind == 1 {
-			qualifier = " const"
-		} else if kind == 2 {
-			before = "static "
-		}
-		fmt.Fprintf(&g.functions, "struct %s { int field = %d; %s%s%s%s %s };\n", class, g.n, attributes, before, declaration, qualifier, body)
-		g.moveCauses(shown, "app::"+class+"::"+name)
-		shown = "app::" + class + "::" + name
-		call = class + "::" + name
-		if kind != 2 {
-			object = class
-			call = "object." + name
-		}
-	case 3:
-		if static {
-			attributes += "static "
-		}
-		fmt.Fprintf(&g.functions, "template <class T> %s%s %s\n", attributes, declaration, body)
-		if len(list) > 0 {
-			call = fmt.Sprintf("%s<%s>", name, list[0].t.name)
-		} else {
-			call = name + "<int>"
-		}
-	case 4:
-		fmt.Fprintf(&g.functions, "namespace { %s%s %s }\n", attributes, declaration, body)
-		g.moveCauses(shown, "app::(anonymous namespace)::"+name)
-		shown = "app::(anonymous namespace)::" + name
-	default:
-		if static {
-			attributes += "static "
-		}
-		fmt.Fprintf(&g.functions, "%s%s %s\n", attributes, declaration, body)
-	}
-	for range 1 + g.IntN(2) {
-		g.calls.WriteString("  {\n")
-		if object != "" {
-			fmt.Fprintf(&g.calls, "    %s object;\n", object)
-		}
-		for i, l := range locals {
-			fmt.Fprintf(&g.calls, "    %s\n", of(l, list[i].t.value(g)))
-		}
-		this := ""
-		if object != "" {
-			this = `.text("this", put((const void *)&object))`
-		}
-		fmt.Fprintf(&g.calls, "    { using namespace told; Call(%q)%s%s; }\n", shown, this, strings.Join(tells, ""))
-		if result.name == "void" {
-			fmt.Fprintf(&g.calls, "    %s(%s);\n  }\n", call, strings.Join(passed, ", "))
-			continue
-		}
-		fmt.Fprintf(&g.calls, "    auto r = %s(%s);\n    { using namespace told; told::returned(%s); }\n  }\n", call, strings.Join(passed, ", "), of(result.told, "r"))
-	}
-}
-
-func (g *generator) moveCauses(from, to string) {
-	for key, cause := range g.causes {
-		if rest, ok := strings.CutPrefix(key, from+"\t"); ok {
-			delete(g.causes, key)
-			g.causes[to+"\t"+rest] = cause
-		}
-	}
-}
-
-// generate returns a program of n functions.
-func generate(seed uint64, n int, posix bool) (source string, causes map[string]string) {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 33)), causes: make(map[string]string), posix: posix}
-	for range n {
-		g.function()
-	}
-	return `#include <array>
-#include <complex>
-#include <list>
-#include <memory>
-#include <utility>
-#include <vector>
-
-#include "told.h"
-
-namespace told {
-inline volatile long sink;
-__attribute__((noinline)) inline void made() { sink = sink + 1; }
-#if defined(__clang__)
-#define KEPT __attribute__((noinline, used))
-#else
-#define KEPT __attribute__((noipa))
-#endif
-template <class T> T hide(T v) { asm volatile("" : : "r"(&v) : "memory"); return v; }
-template <class T> T &keep(T v) { static std::list<T> all; all.push_back(std::move(v)); return all.back(); }
-inline int &cell(int v) { return keep<int>(v); }
-}  // namespace told
-` + g.types.String() + "namespace told {\n" + g.puts.String() + `inline void returned(const string &v) { std::printf("return\t%s\n", v.c_str()); std::fflush(stdout); }
-}  // namespace told
-#include "told_call.h"
-
-namespace app {
-` + g.functions.String() + "void all() {\n  using told::Call;\n" + g.calls.String() + "}\n}  // namespace app\n\nint main() { app::all(); }\n", g.causes
 }

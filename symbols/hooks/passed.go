@@ -45,6 +45,8 @@ type flow struct {
 	passed, may uint32
 	// computed says that rax has a number that no instruction has copied as a whole: it is none of the addresses that were passed.
 	computed bool
+	// frame is where the stack pointer and rbp are.
+	frame frame
 }
 
 func (f *flow) meet(o flow) (changed bool) {
@@ -52,6 +54,7 @@ func (f *flow) meet(o flow) (changed bool) {
 	f.passed &= o.passed
 	f.may |= o.may
 	f.computed = f.computed && o.computed
+	f.frame.meet(o.frame)
 	return *f != old
 }
 
@@ -189,7 +192,7 @@ func (w *passedWalk) arrive(at uint64, f flow) {
 
 // all follows all ways through the function, and reports whether all of its instructions are understood.
 func (w *passedWalk) all() bool {
-	w.arrive(w.low, flow{passed: ^uint32(0), may: ^uint32(0)})
+	w.arrive(w.low, flow{passed: ^uint32(0), may: ^uint32(0), frame: frame{stackKnown: true}})
 	for steps := 0; len(w.todo) > 0; steps++ {
 		at := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
@@ -305,6 +308,7 @@ var wide = map[x86asm.Op]bool{
 // step follows an instruction that is no jump, call or return, and reports whether it is understood.
 func (f *flow) step(inst *x86asm.Inst) bool {
 	to, from := inst.Args[0], inst.Args[1]
+	f.frame.step(inst)
 	switch op := inst.Op; {
 	case harmless[op], op == x86asm.PUSH, op == x86asm.FLD, op == x86asm.FSTP, op == x86asm.FILD, op == x86asm.FLDZ, op == x86asm.FLD1:
 	case op == x86asm.LEAVE:

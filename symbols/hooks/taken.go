@@ -12,16 +12,27 @@ import (
 
 // Taken is which registers a function may take values in when it is entered.
 type Taken struct {
-	// registers has a bit for each register, by number. whole says that the code was followed to all of its ends.
-	registers uint32
-	whole     bool
+	// registers has a bit for each register, by number, returned one for each that may have the result as it was passed. whole says
+	// that the code was followed to all of its ends.
+	registers, returned uint32
+	whole               bool
+	stack               stackUse
+}
+
+// UnreadStack reports whether the code certainly does nothing with what lies at an offset behind the return address.
+func (t Taken) UnreadStack(offset int64) bool {
+	return t.whole && !t.stack.all && !t.stack.read[offset]
 }
 
 // Unread reports whether the code certainly does nothing with what a register has at the function's first instruction: its callers need
-// not have put anything there.
-func (t Taken) Unread(register string) bool {
+// not have put anything there. result says that the function returns something.
+func (t Taken) Unread(register string, result bool) bool {
 	i, ok := numberOf(register)
-	return ok && t.whole && t.registers>>i&1 == 0
+	all := t.registers
+	if result {
+		all |= t.returned
+	}
+	return ok && t.whole && all>>i&1 == 0
 }
 
 // mostCalled bounds the functions within each other that are looked at for what a function hands on.
@@ -41,24 +52,29 @@ func (c *Code) takenWithin(low, size uint64, sizeOf func(rva uint64) uint64, dep
 	if size == 0 || depth > mostCalled || !w.all() {
 		return Taken{}
 	}
-	t := Taken{whole: true}
+	t := Taken{whole: true, stack: stackUse{read: make(map[int64]bool)}}
 	for _, at := range slices.Sorted(maps.Keys(w.insts)) { // in order, because what is looked at first bounds the depth of others
 		inst := w.insts[at]
 		f, reached := w.flows[at]
-		if !reached || f.may&arguments == 0 {
+		if !reached {
 			continue
 		}
 		t.registers |= mayReadBy(&inst) & f.may
 		to, jumps := jumpTarget(&inst, at)
+		t.stack.see(&inst, &f.frame, inst.Op == x86asm.JMP && (!jumps || to < low || to >= w.high))
 		switch k := c.target(&inst, at); {
 		case inst.Op == x86asm.RET:
-			t.registers |= f.may & results
+			t.returned |= f.may & results
 		case inst.Op == x86asm.CALL && (k != other || w.isHook(&inst, at)), jumps && inst.Op != x86asm.CALL && to >= low && to < w.high:
 		case inst.Op == x86asm.CALL, jumps:
 			handed := f.may & arguments
 			if jumps && handed&^t.registers != 0 {
 				if called := c.takenWithin(to, sizeOf(to), sizeOf, depth+1); called.whole {
-					handed &= called.registers
+					if inst.Op == x86asm.JMP { // what that function returns this one does
+						t.returned |= handed & called.returned
+						handed &= called.registers
+					}
+					handed &= called.registers | called.returned
 				}
 			}
 			t.registers |= handed

@@ -417,8 +417,6 @@ func (r *reader) function(at dwarf.Offset) error {
 	framed := !r.optimized && allInFrame(children)
 	f.SplitsInt128, f.Compiler = r.splits, r.compiler
 	f.Free = f.Local && r.unmarked && !framed
-	own := 0
-	kept := r.gnu || framed
 	switch {
 	case framed:
 	case r.gnu:
@@ -426,37 +424,7 @@ func (r *reader) function(at dwarf.Offset) error {
 	default:
 		f.Omits = types.OmitArguments
 	}
-	for _, c := range children {
-		switch c.Tag {
-		case dwarf.TagFormalParameter:
-			if !added(r.origin(c)) {
-				own++
-			}
-			p := r.parameter(c)
-			// For a parameter that the function does not use, callers compiled by LLVM may pass anything.
-			p.Unused = !kept && c.Val(dwarf.AttrLocation) == nil
-			p.Untold = p.Unused
-			switch {
-			case r.im.Machine == "x86":
-				p.Entry = r.entryOf(e, c, low)
-			case r.im.Machine == "x86-64" && made && f.Size <= mostOfClone:
-				p.Entry = r.cloneEntry(e, c, low)
-			case f.Free:
-				p.Registers = r.registersAt(c, low+r.hookAt(f.RVA))
-			}
-			f.Parameters = append(f.Parameters, p)
-		case dwarf.TagUnspecifiedParameters:
-			f.Variadic = true
-		}
-	}
-	switch {
-	case made:
-		if r.im.Machine == "x86-64" {
-			withoutTwice(f.Parameters)
-		}
-	case r.im.Machine == "x86":
-		r.findSpilled(&f, low)
-	}
+	own := r.parameters(&f, e, children, low, made)
 	// If there are fewer than were declared, the compiler has removed parameters.
 	for _, declared := range list[1:] {
 		again, err := r.entry(declared.Offset)
@@ -483,6 +451,43 @@ func (r *reader) function(at dwarf.Offset) error {
 	}
 	r.functions = append(r.functions, f)
 	return nil
+}
+
+// parameters reads the parameters of a function that begins at low, and returns how many of them are in the source. made says that the compiler
+// has made it of another.
+func (r *reader) parameters(f *types.Function, e *dwarf.Entry, children []*dwarf.Entry, low uint64, made bool) (own int) {
+	for _, c := range children {
+		switch c.Tag {
+		case dwarf.TagFormalParameter:
+			if !added(r.origin(c)) {
+				own++
+			}
+			p := r.parameter(c)
+			// For a parameter that the function does not use, callers compiled by LLVM may pass anything.
+			p.Unused = f.Omits == types.OmitArguments && c.Val(dwarf.AttrLocation) == nil
+			p.Untold = p.Unused
+			switch {
+			case r.im.Machine == "x86":
+				p.Entry = r.entryOf(e, c, low)
+			case r.im.Machine == "x86-64" && made && f.Size <= mostOfClone:
+				p.Entry = r.cloneEntry(e, c, low)
+			case f.Free:
+				p.Registers = r.registersAt(c, low+r.hookAt(f.RVA))
+			}
+			f.Parameters = append(f.Parameters, p)
+		case dwarf.TagUnspecifiedParameters:
+			f.Variadic = true
+		}
+	}
+	switch {
+	case made:
+		if r.im.Machine == "x86-64" {
+			withoutTwice(f.Parameters)
+		}
+	case r.im.Machine == "x86":
+		r.findSpilled(f, low)
+	}
+	return own
 }
 
 // allInFrame reports whether all parameters lie in the function's frame all the time, as they do in code that is not optimized. In
