@@ -58,9 +58,7 @@ func spend(t *testing.T, b *bomb, call string, n, seconds int) spent {
 	var errs bytes.Buffer
 	out := &counter{}
 	cmd.Stdout, cmd.Stderr = out, &errs
-	err := cmd.Run()
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	s.cpu, s.memory = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), usage.Maxrss<<10
+	err := s.run(cmd)
 	s.output = out.n + folderSize(t, dir) - s.input
 	s.said = strings.TrimSpace(errs.String())
 	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -72,6 +70,43 @@ func spend(t *testing.T, b *bomb, call string, n, seconds int) spent {
 		t.Errorf("%s, %d: %d MiB of memory for %d bytes", call, n, s.memory>>20, s.input)
 	}
 	return s
+}
+
+// run runs a command and notes what it takes.
+func (s *spent) run(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended, watched := make(chan bool), make(chan bool)
+	go func() {
+		defer close(watched)
+		for {
+			s.memory = max(s.memory, peakOf(cmd.Process.Pid))
+			select {
+			case <-ended:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	err := cmd.Wait()
+	close(ended)
+	<-watched
+	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return err
+}
+
+// peakOf returns the most memory that a process has had, in bytes. What the system says of one that has ended has that of
+// the process that started it, too.
+func peakOf(pid int) int64 {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := bytes.Cut(b, []byte("VmHWM:"))
+	f := bytes.Fields(rest)
+	if len(f) == 0 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(f[0]), 10, 64)
+	return n << 10
 }
 
 // counter counts what is written.

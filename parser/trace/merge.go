@@ -292,10 +292,11 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 		a = c.idle[i]
 		c.idle = slices.Delete(c.idle, i, i+1)
 	} else {
-		a = &source{
-			d:     newDecoder(c.r, min(max(cursorBytes/active, wire.LongestFixed*4), 64<<10)),
-			batch: make([]parser.Event, 0, min(max(cursorEvents/active, 128), 1024)),
-		}
+		a = &source{d: newDecoder(c.r, min(max(cursorBytes/active, wire.LongestFixed*2), 64<<10))}
+	}
+	// There may be thousands of streams with few events each.
+	if room := int(min(s.count, int64(max(cursorEvents/active, 128)), 1024)); cap(a.batch) < room {
+		a.batch = make([]parser.Event, 0, room)
 	}
 	a.s, a.ordinals, a.d.mapped, a.d.sites = s, c.ordinals, &c.mapped, c.sites
 	if c.taking {
