@@ -27,7 +27,7 @@ const maxPageIndent = maxIndent
 // writeHTML writes a page with the rows as a table, which can be searched and folded in a browser.
 func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	n := src.Len()
-	digits := src.TimeDigits()
+	digits, base := src.TimeDigits(), shallowest(src, n, &opt)
 	besides := besidePage(opt.Columns)
 	if process := rows.ColumnOf("process"); len(opt.Header.Processes) > 0 && !slices.Contains(besides, process) {
 		besides = append(besides, process)
@@ -44,7 +44,7 @@ func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) e
 		return []byte("</tbody></table>\n<script>" + pageScript + "</script>\n</body></html>\n")
 	}
 	return writeRows(ctx, out, src, n, opt, head, tail, func() func([]byte, *rows.Row) []byte {
-		h := &pageRows{digits: digits}
+		h := &pageRows{digits: digits, base: base}
 		if len(besides) > 0 {
 			h.besides = newCells(src, &opt)
 			h.besides.columns = besides
@@ -123,6 +123,8 @@ func appendPageHead(dst []byte, h *rows.Header, n int64, part int, besides []*ro
 // pageRows makes the rows of a page's table.
 type pageRows struct {
 	digits int
+	// base is the depth of the shallowest row, which is not indented.
+	base   int
 	clock  rows.Clock
 	recent recent
 	// besides makes the cells of the chosen columns after the page's own ones. It is nil if there are none.
@@ -147,9 +149,9 @@ func (h *pageRows) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, `">`...)
 	dst = rows.AppendDuration(rows.AppendBound(dst, r.Bound, r.Duration), r.Duration, h.digits)
 	dst = append(dst, `</td><td style="--d:`...)
-	dst = strconv.AppendInt(dst, int64(min(r.Depth, maxPageIndent)), 10)
+	dst = strconv.AppendInt(dst, int64(min(max(r.Depth-h.base, 0), maxPageIndent)), 10)
 	dst = append(dst, `">`...)
-	if r.Depth > maxPageIndent {
+	if r.Depth-h.base > maxPageIndent {
 		dst = append(dst, '[')
 		dst = strconv.AppendInt(dst, int64(r.Depth), 10)
 		dst = append(dst, "] "...)

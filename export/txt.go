@@ -35,7 +35,7 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 		return writeChosenTXT(ctx, out, src, opt)
 	}
 	n := src.Len()
-	t := txtLines{digits: src.TimeDigits(), end: opt.lineEnd()}
+	t := txtLines{digits: src.TimeDigits(), end: opt.lineEnd(), base: shallowest(src, n, &opt)}
 	if n > 0 {
 		first, last := src.Row(0), src.Row(n-1)
 		t.setWidths(&opt.Header, max(last.Index, opt.MostRows-1), first.HasWall || last.HasWall)
@@ -128,7 +128,9 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 // txtLines makes the lines of rows. It caches what rows share with those before them: the beginning of a line without its last
 // digits, durations, and the names of an address.
 type txtLines struct {
-	digits                int
+	digits int
+	// base is the depth of the shallowest row, which is not indented.
+	base                  int
 	end                   string
 	indexWidth, timeWidth int
 	processWidth          int // 0 if there is only one process
@@ -263,11 +265,12 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	if !m.names.are(r) {
 		*m = t.newCells(r)
 	}
-	indent := min(r.Depth, maxIndent) * indentWidth
+	depth := r.Depth - t.base
+	indent := min(max(depth, 0), maxIndent) * indentWidth
 	used := indent
 	event := min(r.Event, rows.Unknown)
 	values, from := r.HasValues(), r.FromSite()
-	if m.short && !values && !from && r.Note == "" && 0 <= r.Depth && r.Depth <= maxIndent && used+arrowWidth+m.width <= callWidth && cap(dst)-len(dst) >= callWidth+wide {
+	if m.short && !values && !from && r.Note == "" && 0 <= depth && depth <= maxIndent && used+arrowWidth+m.width <= callWidth && cap(dst)-len(dst) >= callWidth+wide {
 		n := len(dst)
 		b := dst[:cap(dst)]
 		*(*[len(indentation)]byte)(b[n:]) = indentation
@@ -277,7 +280,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 		return b[:n+callWidth+m.tailLen]
 	}
 	dst = appendBlanks(dst, indent)
-	if r.Depth > maxIndent {
+	if depth > maxIndent {
 		n := len(dst)
 		dst = append(dst, '[')
 		dst = strconv.AppendInt(dst, int64(r.Depth), 10)

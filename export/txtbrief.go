@@ -61,8 +61,9 @@ func (t *txtLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
 				h.set(text, &b.row, t.head.low, t.head.fraction+t.digits, t.digits)
 			}
 		}
-		indent := int(r.Depth) * indentWidth
-		if cap(dst)-len(dst) < txtRoom || h.n == 0 || th.n == 0 || uint64(r.Duration) >= 1e9 || uint32(r.Depth) > maxIndent || indent+arrowWidth+int(m.width) > callWidth {
+		depth := int(r.Depth) - t.base
+		indent := depth * indentWidth
+		if cap(dst)-len(dst) < txtRoom || h.n == 0 || th.n == 0 || uint64(r.Duration) >= 1e9 || uint(depth) > maxIndent || indent+arrowWidth+int(m.width) > callWidth {
 			list.Row(&b.row, i)
 			dst = t.append(dst, &b.row)
 			continue
