@@ -37,6 +37,15 @@ func (s *Session) TimeRange() TimeRange {
 	return span
 }
 
+// GreatestDepth returns the greatest depth of the rows of the chosen runs, of which outermost calls have 0. It is 0 where there are no rows.
+func (s *Session) GreatestDepth() int {
+	const all = 31 // a level above the highest
+	if whole := s.table.Summary(all, 0); whole.Rows > 0 {
+		return max(0, int(whole.MaxDepth))
+	}
+	return 0
+}
+
 // maxWarnings bounds the places of damage that Warnings names.
 const maxWarnings = 5
 

@@ -31,6 +31,7 @@ type jsonInfo struct {
 	First       string        `json:"first,omitempty"`
 	Last        string        `json:"last,omitempty"`
 	SpanNS      int64         `json:"span_ns"`
+	Depth       int           `json:"greatest_depth"`
 	Images      int           `json:"modules"`
 	Damage      []jsonDamage  `json:"damage,omitempty"`
 	DamageBytes int64         `json:"damage_bytes"`
@@ -112,7 +113,7 @@ func describe(s *app.Session) jsonInfo {
 	j := jsonInfo{Log: inputs.Log, Modules: inputs.Modules, Format: info.Format, Why: info.Why.String(),
 		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
 		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: message.Strings(info.Notes),
-		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First, ownModules: s.OwnModules()}
+		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First, Depth: s.GreatestDepth(), ownModules: s.OwnModules()}
 	j.Marks, j.Counters, _ = s.AnnotationCount()
 	if has, ok := s.HasCallSites(); ok {
 		j.CallSites = &has
@@ -218,6 +219,9 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		line("time", "%s to %s (%v)", j.First, j.Last, time.Duration(j.SpanNS))
 	} else {
 		line("time", "%v elapsed; the local time was not recorded", time.Duration(j.SpanNS))
+	}
+	if j.Rows > 0 {
+		line("depth", "%d at most; outermost calls have 0", j.Depth)
 	}
 	if j.DamageBytes == 0 && len(j.Damage) == 0 {
 		line("damage", "none")

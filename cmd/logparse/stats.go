@@ -98,7 +98,11 @@ right to within a sixteenth.
 						digits := s.Rows().TimeDigits()
 						printWays(w, s)
 						printUnfinished(w, s.Unfinished(unfinishedCalls), digits)
-						return printStats(w, list, by, digits, left)
+						if err := printStats(w, list, by, digits, left); err != nil {
+							return err
+						}
+						_, err := fmt.Fprintf(w, "the greatest depth is %d\n", s.GreatestDepth())
+						return err
 					},
 					table: func(w io.Writer, format string, opt app.SaveOptions) error {
 						return app.WriteStatistics(w, format, list, opt)

@@ -113,8 +113,11 @@ func TestStats(t *testing.T) {
 		t.Errorf("%d functions, want %d", len(list), len(calls))
 	}
 	_, out, _ = logparse("stats", sampleDir, "--limit", "2", "--by", "thread")
-	if lines := strings.Split(out, "\n"); len(lines) != 5 || !strings.Contains(lines[0], "thread") || !strings.HasPrefix(lines[3], "... and ") {
+	if lines := strings.Split(out, "\n"); len(lines) != 6 || !strings.Contains(lines[0], "thread") || !strings.HasPrefix(lines[3], "... and ") || lines[4] != "the greatest depth is 8" {
 		t.Errorf("two lines:\n%s", out)
+	}
+	if _, info, _ := logparse("info", sampleDir); !strings.Contains(info, "\ndepth       8 at most") {
+		t.Errorf("the depth:\n%s", info)
 	}
 	path := filepath.Join(t.TempDir(), "stats.csv")
 	if code, _, errs := logparse("stats", sampleDir, "--by", "module", "-o", path); code != exitOK {
