@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,7 +69,11 @@ func rootOwner() int {
 // environment names that of another user, as sudo leaves it.
 func CacheFolder() (string, error) {
 	dir, err := os.UserCacheDir()
-	if euid() != 0 {
+	if id := euid(); id != 0 {
+		// In an empty environment the system knows where the user is at home.
+		if own, failed := user.LookupId(strconv.Itoa(id)); err != nil && failed == nil && filepath.IsAbs(own.HomeDir) {
+			return filepath.Join(own.HomeDir, ".cache", cacheName), nil
+		}
 		return filepath.Join(dir, cacheName), err
 	}
 	if err == nil && ownedSoFar(dir) {

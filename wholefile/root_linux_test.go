@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -181,6 +182,21 @@ func TestOwnFolder(t *testing.T) {
 		t.Error(err)
 	} else if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Error(info.Mode(), err)
+	}
+}
+
+// TestCacheFolderOfNobody: an empty environment does not say where the user is at home; the system does.
+func TestCacheFolderOfNobody(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	daemon, err := user.LookupId("1")
+	if err != nil || !filepath.IsAbs(daemon.HomeDir) {
+		t.Skip("there is no user 1 who is at home anywhere")
+	}
+	defer func(was func() int) { euid = was }(euid)
+	euid = func() int { return 1 }
+	if dir, err := CacheFolder(); err != nil || dir != filepath.Join(daemon.HomeDir, ".cache", "logparser") {
+		t.Errorf("%s, %v", dir, err)
 	}
 }
 

@@ -99,6 +99,17 @@ func (v *view) noteEnd(p *process) {
 		v.note("the program ended by %s", c.Cause())
 	case state == wire.StateRecording && !p.exited:
 		v.note("the recording did not end in order: the program still runs or was killed")
+	case state != wire.StateDiskFull && state != wire.StateFailed:
+	case v.header.Why == wire.WhyQuota:
+		v.note("the recording stopped because the disk quota was used up")
+	case v.header.Why == wire.WhySize:
+		v.note("the recording stopped at the limit on the size of files")
+	case v.header.Why == wire.WhyMemory:
+		v.note("the recording stopped because there was no address space for more of the log")
+	case v.header.Why == wire.WhyTruncated:
+		v.note("the recording stopped because somebody truncated the log")
+	case v.header.Why == wire.WhyClosed:
+		v.note("the recording stopped because the program closed the log's descriptor, and it could not be opened again")
 	case state == wire.StateDiskFull:
 		v.note("the recording stopped because the disk was full")
 	case state == wire.StateFailed:

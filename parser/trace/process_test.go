@@ -54,6 +54,11 @@ func TestProcessRecords(t *testing.T) {
 		"otherwise":    {"state=0", "exit @5000 how=7", []string{"the process ended in a way that is not known"}},
 		"runs":         {"state=0", "", []string{"the recording did not end in order: the program still runs or was killed"}},
 		"disk full":    {fmt.Sprintf("state=%d", wire.StateDiskFull), "", []string{"the recording stopped because the disk was full"}},
+		"quota":        {fmt.Sprintf("state=%d why=%d", wire.StateDiskFull, wire.WhyQuota), "", []string{"the recording stopped because the disk quota was used up"}},
+		"size":         {fmt.Sprintf("state=%d why=%d", wire.StateFailed, wire.WhySize), "", []string{"the recording stopped at the limit on the size of files"}},
+		"no memory":    {fmt.Sprintf("state=%d why=%d", wire.StateFailed, wire.WhyMemory), "", []string{"the recording stopped because there was no address space for more of the log"}},
+		"truncated":    {fmt.Sprintf("state=%d why=%d", wire.StateFailed, wire.WhyTruncated), "", []string{"the recording stopped because somebody truncated the log"}},
+		"closed":       {fmt.Sprintf("state=%d why=%d", wire.StateFailed, wire.WhyClosed), "", []string{"the recording stopped because the program closed the log's descriptor, and it could not be opened again"}},
 		"failed":       {fmt.Sprintf("state=%d", wire.StateFailed), "", []string{"the recording stopped with an error"}},
 	} {
 		log := loaded(t, "file begin=1000 "+test.head+"\nchunk process\n"+test.records+"\nchunk events thread=7 base=1000\nenter +1 entry 0x400010\n")

@@ -20,7 +20,11 @@ const onWindows = runtime.GOOS == "windows"
 
 // environment returns the program's environment: env with what the recorder needs.
 func (p *Plan) environment(env []string, opt Options) ([]string, error) {
-	dir := p.Dir
+	dir, err := p.folderFor()
+	if err != nil {
+		return nil, err
+	}
+	folder := dir
 	if p.Program.Format == PE && !onWindows {
 		dir = wineName(dir)
 	}
@@ -39,7 +43,7 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	}
 	switch {
 	case len(opt.ValuePlan) > 0:
-		e.set("LOGREC_VALUES", filepath.Join(p.Dir, planName))
+		e.set("LOGREC_VALUES", filepath.Join(folder, planName))
 	case opt.Values != "":
 		e.set("LOGREC_VALUES", opt.Values)
 	}
@@ -87,8 +91,9 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	if opt.Crash != "" {
 		e.set("LOGREC_CRASH", opt.Crash)
 	}
-	if p.Program.Format == ELF && p.Library != "" && e.find("LOGREC_PATCH") < 0 {
-		// Programs that it starts may have room for hooks, even if it has none.
+	if p.Program.Format == ELF && (p.Library != "" || p.Program.Linked && p.Program.Sleds != 0) && e.find("LOGREC_PATCH") < 0 {
+		// Programs that it starts may have room for hooks, even if it has none; and one that the recorder is linked into may
+		// have room and no other hooks.
 		e.set("LOGREC_PATCH", "1")
 	}
 	switch {

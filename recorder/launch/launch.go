@@ -18,6 +18,7 @@ package launch
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -100,8 +101,10 @@ type Plan struct {
 	Way     Way
 	// Library is the recorder's library that the program is given, "" for none.
 	Library string
-	// Dir is the folder of the logs, an absolute path.
+	// Dir is the folder of the logs, an absolute path; a relative one if that would be too long for the system.
 	Dir string
+	// held keeps a folder open that the program finds by the descriptor.
+	held *os.File
 
 	command []string // what is started, with the program's arguments
 	file    string   // of command[0]
@@ -255,6 +258,22 @@ func onlyName(path string) string {
 	return name
 }
 
+// maxFolder is how long the path of the logs' folder may be, so that there is room for their names.
+const maxFolder = 3500
+
+// folderFor returns the path by which the program finds the folder of the logs, wherever it goes.
+func (p *Plan) folderFor() (string, error) {
+	if filepath.IsAbs(p.Dir) {
+		return p.Dir, nil
+	}
+	dir, err := os.Open(p.Dir)
+	if err != nil {
+		return "", err
+	}
+	p.held = dir
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), dir.Fd()), nil
+}
+
 // makeDir makes the folder of the logs: dir, or NAME.rec, NAME-2.rec … in the working folder.
 func (p *Plan) makeDir(dir string) (err error) {
 	if dir == "" {
@@ -291,7 +310,10 @@ func (p *Plan) makeDir(dir string) (err error) {
 			}
 		}
 	}
-	if p.Dir, err = filepath.Abs(dir); err == nil {
+	if p.Dir, err = filepath.Abs(dir); err != nil || len(p.Dir) > maxFolder {
+		p.Dir, err = filepath.Clean(dir), nil
+	}
+	if err == nil {
 		if err = p.mark(); errors.Is(err, wholefile.ErrForeign) {
 			err = message.Errorf("%s: %w", dir, wholefile.ErrForeign)
 		}

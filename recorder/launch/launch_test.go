@@ -188,6 +188,8 @@ func TestEnvironment(t *testing.T) {
 			[]string{"LOGREC_FILE=/d/", "LOGREC_PATCH=1", "LD_PRELOAD=libasan.so.8:/l/liblogrec.so"}},
 		{"linked", Plan{Program: elfProgram, Dir: "/d"}, []string{"LOGREC_SITES=0"}, Options{Sites: true, Include: []string{"a", "b"}, Exclude: []string{"c"}, Minimum: "1us", Ring: "ring:2", NoChildren: true, NoCommandLine: true, SnapshotSignal: "USR1", Crash: "off"},
 			[]string{"LOGREC_SITES=1", "LOGREC_FILE=/d/", "LOGREC_INCLUDE=a,b", "LOGREC_EXCLUDE=c", "LOGREC_MIN=1us", "LOGREC=ring:2", "LOGREC_CHILDREN=0", "LOGREC_COMMAND_LINE=0", "LOGREC_SNAPSHOT_SIGNAL=USR1", "LOGREC_CRASH=off"}},
+		{"linked, room for hooks", Plan{Program: &Program{Format: ELF, Linked: true, Sleds: SledXRay}, Dir: "/d"}, nil, Options{},
+			[]string{"LOGREC_FILE=/d/", "LOGREC_PATCH=1"}},
 		{"wine", Plan{Program: &Program{Format: PE}, Library: "/l/logrec.dll", Dir: "/d"}, []string{"WINEPATH=Z:\\x"}, Options{},
 			[]string{`WINEPATH=Z:\l;Z:\x`, `LOGREC_FILE=Z:\d\`}},
 		{"paused", Plan{Program: elfProgram, Dir: "/d"}, []string{"LOGREC=on,ring:64"}, Options{Paused: true},
@@ -202,6 +204,41 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", test.name, got, err, test.want)
 		}
 	}
+}
+
+// TestLongFolder makes the folder of the logs where its whole path is longer than the system takes: the program finds it all the
+// same.
+func TestLongFolder(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the folder is found by its descriptor in /proc")
+	}
+	t.Chdir(t.TempDir())
+	// Go's own Chdir follows, but the path is not to be used whole.
+	for range 20 {
+		name := strings.Repeat("x", 230)
+		if err := errors.Join(os.Mkdir(name, 0o700), os.Chdir(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Plan{Program: &Program{Format: ELF, Path: "/app"}}
+	if err := p.makeDir(""); err != nil {
+		t.Fatal(err)
+	}
+	env, err := p.environment(nil, Options{})
+	if err != nil || len(env) != 1 {
+		t.Fatalf("%q, %v", env, err)
+	}
+	folder := strings.TrimPrefix(env[0], "LOGREC_FILE=")
+	if !filepath.IsAbs(folder) {
+		t.Errorf("%s is not absolute", folder)
+	}
+	if err := os.WriteFile(folder+"log", nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join("app.rec", "log")); err != nil {
+		t.Error(err)
+	}
+	p.held.Close()
 }
 
 // TestBuildTwice has several ask for a library at once that is not there: all get the same whole

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -180,6 +181,7 @@ func (p *Plan) Finish(e Ending) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	runtime.KeepAlive(p.held)
 	r := Result{Logs: logs}
 	// A process that became another program by exec has a log of each: the last is that of
 	// the program that ended.

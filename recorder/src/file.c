@@ -18,6 +18,7 @@ LR_COLD void lr_file_failed(int why) {
   lr_global.state = LR_STOPPED;
   lr_store(&lr_mode, LR_OFF);
   if (lr_global.header) {
+    lr_store(&lr_global.header->why, plat_why());
     lr_store(&lr_global.header->state, why == PLAT_FULL ? LRF_DISK_FULL : LRF_FAILED);
     plat_file_trim(lr_global.end);
   }

@@ -41,14 +41,25 @@ LR_OWN const char *plat_error(void) {
   }
 }
 
+LR_OWN uint32_t plat_why(void) {
+  switch (last_error) {
+    case ENOSPC: return LRF_WHY_FULL;
+    case EDQUOT: return LRF_WHY_QUOTA;
+    case EFBIG: return LRF_WHY_SIZE;
+    case ENOMEM: return LRF_WHY_MEMORY;
+    case ESTALE: return LRF_WHY_TRUNCATED;
+    case EBADF: return LRF_WHY_CLOSED;
+    default: return LRF_WHY_UNKNOWN;
+  }
+}
+
 /* failed keeps what went wrong for plat_error and returns which of PLAT_... it is. */
 LR_OWN static int failed(int error) {
   last_error = error;
   switch (error) {
     case EEXIST: return PLAT_EXISTS;
     case ENOSPC:
-    case EDQUOT:
-    case EFBIG: return PLAT_FULL;
+    case EDQUOT: return PLAT_FULL;
     default: return PLAT_ERROR;
   }
 }

@@ -70,6 +70,18 @@ LR_OWN const char *plat_error(void) {
   }
 }
 
+LR_OWN uint32_t plat_why(void) {
+  switch (last_error) {
+    case ERROR_DISK_FULL:
+    case ERROR_HANDLE_DISK_FULL: return LRF_WHY_FULL;
+    case DISK_QUOTA_EXCEEDED: return LRF_WHY_QUOTA;
+    case ERROR_FILE_TOO_LARGE: return LRF_WHY_SIZE;
+    case ERROR_NOT_ENOUGH_MEMORY:
+    case ERROR_COMMITMENT_LIMIT: return LRF_WHY_MEMORY;
+    default: return LRF_WHY_UNKNOWN;
+  }
+}
+
 /* failed keeps what went wrong for plat_error and returns which of PLAT_... it is. */
 LR_OWN static int failed(DWORD error) {
   last_error = error;
@@ -78,8 +90,7 @@ LR_OWN static int failed(DWORD error) {
     case ERROR_ALREADY_EXISTS: return PLAT_EXISTS;
     case ERROR_DISK_FULL:
     case ERROR_HANDLE_DISK_FULL:
-    case DISK_QUOTA_EXCEEDED:
-    case ERROR_FILE_TOO_LARGE: return PLAT_FULL;
+    case DISK_QUOTA_EXCEEDED: return PLAT_FULL;
     default: return PLAT_ERROR;
   }
 }

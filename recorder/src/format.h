@@ -1,4 +1,4 @@
-/* format.h: the numbers of the trace format, version 1.3.
+/* format.h: the numbers of the trace format, version 1.4.
  *
  * docs/formats.md, "The trace (.lptrace)", is the specification. Offsets are
  * those of its tables; everything is little-endian. */
@@ -25,6 +25,8 @@ enum { LRF_TSC = 1, LRF_MONOTONIC = 2, LRF_QPC = 3, LRF_CNTVCT = 4 };
 enum { LRF_X86 = 3, LRF_ARM = 40, LRF_X86_64 = 62, LRF_ARM64 = 183 };
 /* File header, state. */
 enum { LRF_RECORDING = 0, LRF_ENDED = 1, LRF_DISK_FULL = 2, LRF_FAILED = 3 };
+/* File header, why: what stopped the recording. */
+enum { LRF_WHY_UNKNOWN = 0, LRF_WHY_FULL, LRF_WHY_QUOTA, LRF_WHY_SIZE, LRF_WHY_MEMORY, LRF_WHY_TRUNCATED, LRF_WHY_CLOSED };
 
 struct lrf_file_header {
   uint8_t magic[8];
@@ -44,6 +46,7 @@ struct lrf_file_header {
   uint32_t checksum;  /* of the bytes before */
   uint32_t state;
   uint64_t end;
+  uint32_t why, reserved3;
 };
 
 enum { LRF_CHUNK_PROCESS = 1, LRF_CHUNK_EVENTS = 2 };
@@ -62,7 +65,7 @@ struct lrf_chunk {
 };
 
 /* A C99 static assertion. */
-typedef char lrf_check_header[sizeof(struct lrf_file_header) == 96 ? 1 : -1];
+typedef char lrf_check_header[sizeof(struct lrf_file_header) == 104 ? 1 : -1];
 typedef char lrf_check_chunk[sizeof(struct lrf_chunk) == LRF_CHUNK_HEADER_SIZE ? 1 : -1];
 
 /* Event records. The lowest bits of the first word tell them apart. */

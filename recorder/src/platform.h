@@ -265,12 +265,16 @@ const char *plat_environment(const char *name, char *buffer, size_t size, int *f
 void plat_make_absolute(char *path, size_t size);
 /* 1 if path is a folder. */
 int plat_is_folder(const char *path);
+/* 1 if path is a device, a pipe or the like, which no log can be written into. */
+int plat_is_special(const char *path);
 /* 1 if path is the null device. */
 int plat_is_null(const char *path);
 /* Writes one line to what was standard error at the start. */
 void plat_message(const char *line);
 /* The reason of the last PLAT_FULL or PLAT_ERROR, as a text for plat_message. */
 const char *plat_error(void);
+/* The same as one of LRF_WHY_.... */
+uint32_t plat_why(void);
 /* Called once, before the first file: asks to be told of fork, exec and the program's end. */
 void plat_start(void);
 

@@ -146,6 +146,11 @@ LR_OWN int plat_is_null(const char *path) {
   return stat(path, &s) == 0 && S_ISCHR(s.st_mode) && stat("/dev/null", &null) == 0 && s.st_rdev == null.st_rdev;
 }
 
+LR_OWN int plat_is_special(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
 LR_OWN int plat_is_folder(const char *path) {
   struct stat s;
   return stat(path, &s) == 0 && S_ISDIR(s.st_mode);

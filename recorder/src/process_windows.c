@@ -122,6 +122,11 @@ LR_OWN void plat_make_absolute(char *path, size_t size) {
   if (n && n < PATH_CHARACTERS && 3 * (size_t)n < size) lr_to_utf8(path, size, full, n);
 }
 
+LR_OWN int plat_is_special(const char *path) {
+  (void)path;
+  return 0;
+}
+
 LR_OWN int plat_is_folder(const char *path) {
   wchar_t name[PATH_CHARACTERS];
   if (!lr_system_path(name, path)) return 0;

@@ -70,6 +70,16 @@ LR_OWN static void forget(void) {
   lr_global.first_clock = NULL;
 }
 
+/* say_special says that a log cannot be written into what the name names. */
+LR_OWN static void say_special(void) {
+  static char line[sizeof lr_global.path + 64];
+  struct lr_text t = {line, 0, sizeof line};
+  lr_text_add(&t, "logrec: ");
+  lr_text_add(&t, lr_global.path);
+  lr_text_add(&t, ": it is no ordinary file; nothing is recorded");
+  plat_message(line);
+}
+
 /* create_file makes a file of a name that no other has, and returns the place of its
  * header; NULL where that fails, or nothing is to be recorded. */
 LR_OWN static struct lrf_file_header *create_file(const struct plat_process *process) {
@@ -79,6 +89,13 @@ LR_OWN static struct lrf_file_header *create_file(const struct plat_process *pro
     if (n == 0 && plat_is_null(lr_global.path)) {
       lr_global.state = LR_DISABLED;
       lr_choose_mode();
+      return NULL;
+    }
+    if (n == 0 && plat_is_special(lr_global.path)) {
+      /* A log beside a device or a pipe is not what somebody has meant. */
+      lr_global.state = LR_DISABLED;
+      lr_choose_mode();
+      say_special();
       return NULL;
     }
     /* The program may change its folder. */
@@ -94,7 +111,7 @@ LR_OWN static struct lrf_file_header *create_file(const struct plat_process *pro
 
 /* begin: the earliest time in the log. */
 LR_OWN static void fill_header(struct lrf_file_header *h, const struct plat_process *process, uint64_t begin) {
-  h->minor = 3;
+  h->minor = 4;
   h->major = 1;
   h->size = LRF_HEADER_SIZE;
   h->granularity = LRF_GRANULARITY;

@@ -121,6 +121,20 @@ tails() {
   fi
 }
 
+# names: a log cannot be written into a device or a pipe, and the program is told; info says what a limit on files was.
+names() {
+  local before
+  before=$(ls /dev | wc -l)
+  file=/dev/full
+  begin "LOGREC_FILE=/dev/full" && both '$program calls 5' && said '/dev/full: it is no ordinary file' && [ "$(ls /dev | wc -l)" = "$before" ] || fail "files in /dev"
+  end
+  file=$build/pipe
+  [ -p "$file" ] || mkfifo "$file"
+  begin "LOGREC_FILE=a pipe" && both '$program calls 5' && said "$file: it is no ordinary file" && end
+  file=
+  begin "info of a limit on files" && both 'ulimit -f 1000; $program calls 2000000' && info 'stopped at the limit on the size of files' '!disk was full' && end
+}
+
 # A daemon's log begins with the calls that are open in it, although the child between has recorded nothing.
 children() {
   local how n
@@ -167,6 +181,7 @@ for compiler in gcc clang; do
     limits
     tails
     children
+    names
     [ $compiler-$way != gcc-preloaded ] || by_record
   done
 done

@@ -1,14 +1,16 @@
 // trace_death_test.h: cases of trace_test.cpp about disks that are full and programs that die: the program is to end as
 // without the recorder, and what was written to be read. Included by it, behind its own.
 
-static void fullAt(const Outcome &o, const string &where, uint64_t least = 100000) {
+// Bytes 84 and 96 of the header: the state, and why.
+enum class Full { Disk, FileSize };
+static void fullAt(const Outcome &o, const string &where, Full why, uint64_t least = 100000) {
   CHECK(o.status == 0 && o.told.count("survived"), "status %#x", o.status);
   CHECK(std::count(o.err.begin(), o.err.end(), '\n') == 1 && o.err.find("logrec: ") == 0, "%s", o.err.c_str());
   const vector<string> names = traces(where);
   CHECK(names.size() == 1, "%zu traces", names.size());
   if (names.size() != 1) return;
   const Trace t(names[0]);
-  CHECK(t.ok() && t.state == 2, "%s, state %u", t.error.c_str(), t.state);
+  CHECK(t.ok() && t.state == (why == Full::Disk ? 2 : 3) && t.why == (why == Full::Disk ? 1 : 3), "%s, state %u, why %u", t.error.c_str(), t.state, t.why);
   CHECK(enters(t, o.told.at("leaf")) > least, "%llu", (ull)enters(t, o.told.at("leaf")));
 }
 
@@ -18,11 +20,11 @@ static void smallFiles(rlim_t size) {
 }
 
 static void testFull() {
-  fullAt(run({"until-full", "3000000"}, {}, [] { smallFiles(3 << 20); }), "");
+  fullAt(run({"until-full", "3000000"}, {}, [] { smallFiles(3 << 20); }), "", Full::FileSize);
   const string disk = folder + ".disk";
   mkdir(disk.c_str(), 0777);
   if (mount("none", disk.c_str(), "tmpfs", 0, "size=4m") == 0) {
-    fullAt(run({"until-full", "3000000"}, {"LOGREC_FILE=" + disk + "/"}), disk);
+    fullAt(run({"until-full", "3000000"}, {"LOGREC_FILE=" + disk + "/"}), disk, Full::Disk);
     umount(disk.c_str());
   } else {
     printf("  no right to mount: only the limit on file sizes was tried\n");
@@ -48,7 +50,7 @@ static void testTriggersFull() {
   for (const Args &environment : settings) {
     // A call that is recorded alone takes a chunk, of 4 KiB.
     const bool alone = environment.back() == "LOGREC_UNTIL=leaf";
-    fullAt(run({"until-full", alone ? "100000" : "3000000"}, environment, [] { smallFiles(1 << 20); }), "", alone ? 150 : 30000);
+    fullAt(run({"until-full", alone ? "100000" : "3000000"}, environment, [] { smallFiles(1 << 20); }), "", Full::FileSize, alone ? 150 : 30000);
   }
   fresh();
   const pid_t pid = spawn({"until-full", "10000000"}, {"LOGREC_SWITCH_SIGNAL=USR2"}, [] { smallFiles(1 << 20); });
@@ -58,7 +60,7 @@ static void testTriggersFull() {
   for (const string &name : traces()) {
     const Trace t(name);
     // While it was off the program may have come to its end.
-    CHECK(t.ok() && t.state == (o.err.empty() ? 1 : 2), "%s, state %u, %s", t.error.c_str(), t.state, o.err.c_str());
+    CHECK(t.ok() && t.state == (o.err.empty() ? 1 : 3), "%s, state %u, %s", t.error.c_str(), t.state, o.err.c_str());
   }
 }
 

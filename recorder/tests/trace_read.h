@@ -61,7 +61,7 @@ struct TraceRecord {
 class Trace {
  public:
   std::string error;
-  uint32_t flags, pid, state;
+  uint32_t flags, pid, state, why;
   uint64_t rate, ring, minimum, begin, end, fileSize, eventBytes, events;
   std::map<uint32_t, TraceStream> streams;
   std::vector<TraceRecord> records;
@@ -169,7 +169,7 @@ class Trace {
   void read() {
     if (data_.size() < 4096) return fail("%zu bytes", data_.size());
     if (memcmp(data_.data(), "\x89LPT\r\n\x1a\n", 8) != 0) return fail("magic");
-    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 3) return fail("version");
+    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 4) return fail("version");
     if (at<uint32_t>(12) != 4096 || at<uint32_t>(16) != 4096) return fail("header sizes");
     if (at<uint32_t>(80) != checksum(0, 80)) return fail("checksum of the header");
     flags = at<uint32_t>(20);
@@ -179,6 +179,7 @@ class Trace {
     minimum = at<uint64_t>(64);
     ring = at<uint64_t>(72);
     state = at<uint32_t>(84);
+    why = at<uint32_t>(96);
     end = at<uint64_t>(88);
 #if defined(TRACE_OF_WINDOWS)
     // The size of its pointers.

@@ -389,7 +389,7 @@ static void testLimit() {
   Outcome o = run({"limit"});
   CHECK(o.status == 0 && o.told.count("survived") && std::count(o.err.begin(), o.err.end(), '\n') == 1, "status %#x, %s", o.status,
         o.err.c_str());
-  CHECK(traces().size() == 1 && Trace(traces()[0]).state == 2, "the trace");
+  CHECK(traces().size() == 1 && Trace(traces()[0]).state == 3, "the trace");
   // Another file is standard error by then.
   o = run({"limit", "file"});
   CHECK(o.status == 0 && o.told.count("survived") && o.err.empty() && content(folder + "/data.db") == "HEADERFOOTER",

@@ -98,7 +98,7 @@ func (a *assembler) begin(l *line) {
 		Machine: uint16(l.field("machine", 16, 62)), PID: uint32(l.field("pid", 32, 1)), Started: l.field("started", 64, 0),
 		Begin: l.field("begin", 64, 0), Rate: l.field("rate", 64, 1e9), Shift: uint8(l.field("shift", 8, 0)),
 		Counter: uint8(l.field("counter", 8, 2)), MinDuration: l.field("minimum", 64, 0), Ring: l.field("ring", 64, 0),
-		State: uint32(l.field("state", 32, wire.StateEnded)), End: l.field("end", 64, 0),
+		State: uint32(l.field("state", 32, wire.StateEnded)), End: l.field("end", 64, 0), Why: uint32(l.field("why", 32, 0)),
 	}
 	a.size = l.field("size", 64, 0)
 	if a.header.Size < wire.HeaderSize || a.header.Size > 1<<20 || a.size > maxFile || !a.header.Possible() {

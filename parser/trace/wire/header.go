@@ -15,7 +15,7 @@ const (
 	// HeaderSize is the size of a file header of version 1 in bytes. Only the first
 	// HeaderUsed bytes have a meaning.
 	HeaderSize = 4096
-	HeaderUsed = 96
+	HeaderUsed = 100
 	// headerSummed and chunkSummed are how many bytes the checksums cover.
 	headerSummed = 80
 	chunkSummed  = 40
@@ -44,6 +44,16 @@ const (
 	StateEnded
 	StateDiskFull
 	StateFailed
+)
+
+// What stopped a recording whose state is StateDiskFull or StateFailed; 0: it is not known.
+const (
+	WhyFull = 1 + iota
+	WhyQuota
+	WhySize
+	WhyMemory
+	WhyTruncated
+	WhyClosed
 )
 
 // States of a chunk. Events may still be added to an open chunk. A closed one is complete, and is followed by another chunk of
@@ -95,6 +105,7 @@ type Header struct {
 	Ring              uint64 // bytes for each thread
 	State             uint32
 	End               uint64 // bytes
+	Why               uint32 // what stopped the recording
 }
 
 // ParseHeader reads a file header from the first bytes of a file. If only the checksum is wrong, it returns the header together
@@ -110,7 +121,7 @@ func ParseHeader(b []byte) (Header, error) {
 		PointerSize: b[24], System: b[25], Machine: le.Uint16(b[26:]), PID: le.Uint32(b[28:]),
 		Started: le.Uint64(b[32:]), Begin: le.Uint64(b[40:]), Rate: le.Uint64(b[48:]),
 		Shift: b[56], Counter: b[57], MinDuration: le.Uint64(b[64:]), Ring: le.Uint64(b[72:]),
-		State: le.Uint32(b[84:]), End: le.Uint64(b[88:]),
+		State: le.Uint32(b[84:]), End: le.Uint64(b[88:]), Why: le.Uint32(b[96:]),
 	}
 	if checksum(b[:headerSummed]) != le.Uint32(b[80:]) {
 		return h, ErrChecksum
@@ -142,6 +153,7 @@ func (h *Header) Append(b []byte) []byte {
 	le.PutUint32(p[80:], checksum(p[:headerSummed]))
 	le.PutUint32(p[84:], h.State)
 	le.PutUint64(p[88:], h.End)
+	le.PutUint32(p[96:], h.Why)
 	return b
 }
 

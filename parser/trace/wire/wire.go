@@ -6,7 +6,7 @@
 // A file is a header and chunks. A chunk has either records of events of one
 // thread, which are made of 16-bit words, or records of the process, which begin at
 // multiples of 8 bytes. All numbers are little-endian. docs/formats.md describes the
-// format, version 1.3, in full. Names and units here are the same as there.
+// format, version 1.4, in full. Names and units here are the same as there.
 //
 // This package handles single records. It does not know how records belong
 // together: which chunk follows another, which call a leave ends, or what base a

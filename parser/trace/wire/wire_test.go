@@ -154,7 +154,7 @@ func TestBodies(t *testing.T) {
 // TestHeaders writes and reads headers. If one bit is changed, the checksum is wrong.
 func TestHeaders(t *testing.T) {
 	h := Header{Major: 1, Minor: 1, Size: HeaderSize, Granularity: Granularity, Flags: FlagSites, PointerSize: 8, System: 1, Machine: 62,
-		PID: 4711, Started: 1, Begin: 2, Rate: 3, Shift: 4, Counter: 5, MinDuration: 6, Ring: 7, State: StateEnded, End: 8}
+		PID: 4711, Started: 1, Begin: 2, Rate: 3, Shift: 4, Counter: 5, MinDuration: 6, Ring: 7, State: StateEnded, End: 8, Why: 9}
 	b := h.Append(nil)
 	if got, err := ParseHeader(b); err != nil || got != h || len(b) != HeaderSize {
 		t.Errorf("%+v, %v", got, err)
