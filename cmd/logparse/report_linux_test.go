@@ -313,7 +313,7 @@ func TestCoreBesideReport(t *testing.T) {
 		}
 		frames := framesOf(t, readFile(t, list[0]))
 		text := strings.Join(frames, "\n")
-		if len(frames) < 4 || !regexp.MustCompile(`(?m)^\[\d\] program [0-9A-F]{16} [0-9A-F]{8} inner, program\.c, line \d+\n.* middle, .*\n.* main, program.c, line `).MatchString(text) {
+		if len(frames) < 4 || !regexp.MustCompile(`(?m)^\[\d\] program [0-9A-F]{8} inner, program\.c, line \d+\n.* middle, .*\n.* main, program.c, line `).MatchString(text) {
 			t.Fatalf("%q: the report has\n%s", args, text)
 		}
 		for _, file := range []string{plain, core, logs[0]} {
