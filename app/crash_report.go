@@ -16,6 +16,7 @@ import (
 	"logparser/crash/report"
 	"logparser/message"
 	"logparser/rows"
+	"logparser/symbols"
 	"logparser/symbols/unwind"
 	"logparser/wholefile"
 )
@@ -275,8 +276,11 @@ func (c *Crash) stackCut(last *unwind.Frame) bool {
 }
 
 func (c *Crash) reportFrame(f *CrashFrame, number int) report.Row {
-	row := report.Row{Number: number, Address: report.Hex(f.PC), Exact: f.Exact, Found: string(f.Found), Signal: f.Signal}
+	row := report.Row{Number: number, Address: report.Hex(f.PC), Exact: f.Exact, Found: string(f.Found), Doubtful: f.Doubtful, Signal: f.Signal}
 	if f.Module >= 0 {
+		if b := &c.module(f.Module).binding; b.Status == symbols.Unverified && len(f.Functions) > 0 {
+			row.Symbols = string(b.Status)
+		}
 		row.Module, row.Offset = c.Modules[f.Module].Path, report.Hex(f.RVA)
 		if index, start, ok := c.module(f.Module).section(f.RVA); ok {
 			row.Section, row.SectionOffset = index, report.Hex(f.RVA-start)

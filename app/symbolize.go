@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"logparser/crash/minidump"
@@ -145,7 +146,7 @@ func (s *Symbolizer) Line(ctx context.Context, line []byte) ([]TextReference, er
 		}
 		if m != nil {
 			r.Symbol = s.symbol(m, &f)
-			if m.otherBuild(&f) {
+			if m.otherBuild(&f) || f.Deleted && s.replaced(m, &f) {
 				r.OtherBuild = cmp.Or(m.binding.File, m.path)
 				r.Symbol = s.marked(m, r.Symbol)
 			}
@@ -215,6 +216,12 @@ func (m *textModule) otherBuild(f *texts.Reference) bool {
 		return true
 	}
 	return !f.Identity.IsZero() && m.match(f.Identity) == modules.Different
+}
+
+// replaced reports whether a module's file is another one than that which ran: the text says that this was removed, the user has not
+// named the file, and no identity says that it is that one all the same.
+func (s *Symbolizer) replaced(m *textModule, f *texts.Reference) bool {
+	return !slices.Contains(s.opened[:s.given], m) && (m.linked != nil || m.binding.Table != nil) && (f.Identity.IsZero() || m.match(f.Identity) != modules.Same)
 }
 
 // marked returns what a file of another build says of an address, with its names marked; nil where

@@ -134,6 +134,40 @@ func TestNameText(t *testing.T) {
 	}
 }
 
+// TestDeletedModule takes no names of a file that has the name of one which the text says was removed, unless its identity is the same,
+// or the user names it.
+func TestDeletedModule(t *testing.T) {
+	dir, err := filepath.Abs(linuxFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "logtest")
+	s := elfSymbol(t, program, "main")
+	const base = 0x7f0000000000
+	maps := fmt.Sprintf("%x-%x r-xp 00000000 08:01 123 %s", base, base+0x100000, program)
+	line := fmt.Sprintf("called by %#x", base+s.Value+s.Size/2)
+	for _, test := range []struct {
+		name   string
+		text   string
+		images []NamedImage
+		load   bool
+		want   string
+	}{
+		{"there", maps, nil, false, "  => main at "},
+		{"deleted", maps + " (deleted)", nil, false, "of another build"},
+		{"deleted, names asked for", maps + " (deleted)", nil, true, "  => [mismatched] main at "},
+		{"deleted, named by the user", maps + " (deleted)", []NamedImage{{File: program}}, false, "  => main at "},
+	} {
+		named, err := NameText(t.Context(), Inputs{LoadMismatched: test.load}, test.images, strings.NewReader(test.text+"\n"+line+"\n"), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(named.Lines[1].AppendNames(nil)); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q in it", test.name, got, test.want)
+		}
+	}
+}
+
 // TestAppleReport names the frames of a report of macOS, of which all must be there before its first line can be named.
 func TestAppleReport(t *testing.T) {
 	program := filepath.Join(linuxFolder, "logtest")

@@ -114,7 +114,7 @@ func exeLogFrame(out *bufio.Writer, r *Report, row *Row) {
 			fmt.Fprint(out, "[open call]")
 		}
 		if f != nil {
-			fmt.Fprintf(out, " %s", visible(f.Name))
+			fmt.Fprintf(out, " %s", visible(row.mark()+f.Name))
 			if f.File != "" {
 				fmt.Fprintf(out, ", %s", visible(baseName(f.File)))
 				if f.Line > 0 {

@@ -84,8 +84,12 @@ type Row struct {
 	SectionOffset Hex `json:"section_offset,omitempty"`
 	// Functions are the functions that were inlined at the address, innermost first, and last the function itself.
 	Functions []Function `json:"functions,omitempty"`
-	Found     string     `json:"found,omitempty"`
-	Signal    bool       `json:"signal,omitempty"`
+	// Symbols is "unverified" if nothing tells whether the names are of the build that crashed.
+	Symbols string `json:"symbols,omitempty"`
+	Found   string `json:"found,omitempty"`
+	// Doubtful says that a frame that this one called was found by scan, and may be none.
+	Doubtful bool `json:"doubtful,omitempty"`
+	Signal   bool `json:"signal,omitempty"`
 	// Source is "stack", "log" or "both" if there is a log.
 	Source string `json:"source,omitempty"`
 	// Entered is the time of the enter since the log began, and Running how long the call had been running. LogRow is the
@@ -193,6 +197,24 @@ func (t *Thread) title() string {
 		s += ", crashed"
 	}
 	return s
+}
+
+// name returns the name of one of the row's functions, with a mark if nothing tells whether it is that of the build that crashed.
+func (r *Row) name(f *Function) string { return r.mark() + f.text() }
+
+func (r *Row) mark() string {
+	if r.Symbols == "" {
+		return ""
+	}
+	return "[" + r.Symbols + "] "
+}
+
+// foundBy returns how the frame was found, with "?" if that follows from a frame that may be none.
+func (r *Row) foundBy() string {
+	if r.Doubtful && r.Found != "" {
+		return r.Found + "?"
+	}
+	return r.Found
 }
 
 // at returns the place of the row's address in its module.

@@ -62,15 +62,15 @@ func (t *Thread) columns() (list [][]string, joined bool) {
 		joined = joined || row.Source != ""
 		name, place := "?", ""
 		if len(row.Functions) > 0 {
-			name, place = row.Functions[0].text(), row.Functions[0].place()
+			name, place = row.name(&row.Functions[0]), row.Functions[0].place()
 		}
 		if row.Signal {
 			name = "<signal handler called> " + name
 		}
-		list = append(list, []string{number, visible(name), visible(place), visible(row.at()), row.Found, row.Source, row.Entered, row.Running})
+		list = append(list, []string{number, visible(name), visible(place), visible(row.at()), row.foundBy(), row.Source, row.Entered, row.Running})
 		for k := 1; k < len(row.Functions); k++ {
 			f := &row.Functions[k]
-			list = append(list, []string{"", "  inlined into " + visible(f.text()), visible(f.place()), "", "", "", "", ""})
+			list = append(list, []string{"", "  inlined into " + visible(row.name(f)), visible(f.place()), "", "", "", "", ""})
 		}
 	}
 	return list, joined
@@ -206,7 +206,7 @@ func writeGDB(w io.Writer, r *Report) error {
 				if f == len(list)-1 && !(n == 0 && row.Exact && list[f].Line > 0) {
 					fmt.Fprintf(out, "%#0*x in ", 2*r.Pointers, uint64(row.Address))
 				}
-				fmt.Fprintf(out, "%s ()", visible(list[f].Name))
+				fmt.Fprintf(out, "%s ()", visible(row.mark()+list[f].Name))
 				switch place := list[f].place(); {
 				case place != "":
 					fmt.Fprintf(out, " at %s", visible(place))

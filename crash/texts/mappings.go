@@ -38,7 +38,7 @@ func (r *Reader) readMaps(line string) bool {
 	}
 	c.blanks()
 	if path := mappedFile(c.rest()); path != "" {
-		r.Add(Mapping{Start: start, End: end, Offset: offset, Space: File, Module: path})
+		r.Add(Mapping{Deleted: isDeleted(c.rest()), Start: start, End: end, Offset: offset, Space: File, Module: path})
 	}
 	return true
 }
@@ -49,9 +49,15 @@ func permissions(s string) bool {
 		(s[3] == 'p' || s[3] == 's') && s[4] == ' '
 }
 
+// deletedMark is what the kernel adds to the path of a mapped file that was removed or replaced.
+const deletedMark = " (deleted)"
+
+// isDeleted reports whether a mapped file was removed or replaced while the program ran.
+func isDeleted(s string) bool { return strings.HasSuffix(strings.TrimSpace(s), deletedMark) }
+
 // mappedFile returns the path of a mapping, or "" if no file is mapped: [heap], [stack], //anon.
 func mappedFile(s string) string {
-	s = strings.TrimSuffix(strings.TrimSpace(s), " (deleted)")
+	s = strings.TrimSuffix(strings.TrimSpace(s), deletedMark)
 	if s == "" || s[0] == '[' || strings.HasPrefix(s, "//anon") {
 		return ""
 	}
@@ -91,7 +97,7 @@ func (r *Reader) readPerfMap(line string) bool {
 		c.pos += 5
 	}
 	if path := mappedFile(c.rest()); path != "" && start+size > start {
-		r.Add(Mapping{Start: start, End: start + size, Offset: offset, Space: File, Module: path})
+		r.Add(Mapping{Deleted: isDeleted(c.rest()), Start: start, End: start + size, Offset: offset, Space: File, Module: path})
 	}
 	return true
 }
@@ -290,7 +296,7 @@ func (r *Reader) readProcMappings(line string) bool {
 		c.blanks()
 	}
 	if path := mappedFile(c.rest()); path != "" {
-		r.Add(Mapping{Start: n[0], End: n[1], Offset: n[3], Space: File, Module: path})
+		r.Add(Mapping{Deleted: isDeleted(c.rest()), Start: n[0], End: n[1], Offset: n[3], Space: File, Module: path})
 	}
 	return true
 }

@@ -80,7 +80,7 @@ func (r *Reader) locate(f *Reference) bool {
 		f.Space, f.Offset = Process, f.Address
 		return false
 	}
-	f.Module, f.Identity = m.Module, m.Identity
+	f.Module, f.Identity, f.Deleted = m.Module, m.Identity, m.Deleted
 	f.Space, f.Offset = m.Space, f.Address-m.Start+m.Offset
 	return true
 }

@@ -61,6 +61,8 @@ type Reference struct {
 	// SectionNumber counts from 1. Name is the function that Offset is relative to.
 	SectionNumber int
 	Name          string
+	// Deleted says that the module's file was removed or replaced while the program ran: one of that name now is another.
+	Deleted bool
 }
 
 // A Mapping is a part of a module that is mapped into a process.
@@ -73,4 +75,5 @@ type Mapping struct {
 
 	Module   string
 	Identity modules.Identity
+	Deleted  bool // as in Reference
 }

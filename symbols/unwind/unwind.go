@@ -106,6 +106,9 @@ type Frame struct {
 	// Outermost says that there is no caller, by what the frame's rules say or by a null return address.
 	Outermost bool
 	Found     Method
+	// Doubtful says that a frame that this one called was found by scan: if that word was left over from an earlier call, this is
+	// no frame either, however it was found.
+	Doubtful bool
 	// Registers are those of the frame, as far as they are known.
 	Registers Registers
 	// parameters is how many bytes of arguments what it called has on its stack.
@@ -193,7 +196,8 @@ func (u *Unwinder) Walk(registers Registers, yield func(*Frame) bool) {
 				return
 			}
 		}
-		frame = &Frame{PC: pc, Exact: next.signal || next.machine, Found: next.found, Registers: next.registers, parameters: next.parameters}
+		doubtful := frame.Doubtful || frame.Found == ByScan
+		frame = &Frame{PC: pc, Exact: next.signal || next.machine, Found: next.found, Doubtful: doubtful, Registers: next.registers, parameters: next.parameters}
 	}
 }
 

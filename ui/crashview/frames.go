@@ -61,6 +61,9 @@ func framesOf(t *app.ReportThread) []Frame {
 			if f.function = fn.Name; fn.Signature != "" {
 				f.function = fn.Signature
 			}
+			if r.Symbols != "" {
+				f.function = "[" + r.Symbols + "] " + f.function
+			}
 			if f.File, f.Line = fn.File, fn.Line; fn.File != "" {
 				f.place = fn.File[strings.LastIndexAny(fn.File, `/\`)+1:]
 				if fn.Line != 0 {
