@@ -83,6 +83,7 @@ func Formats() []Format {
 		{Name: "txt", Title: "Text table", Extension: "txt", Live: true, Table: true, write: writeTXT},
 		{Name: "csv", Title: "Comma-separated values", Extension: "csv", Live: true, Table: true, columns: csvColumns, write: writeCSV},
 		{Name: "jsonl", Title: "JSON Lines", Extension: "jsonl", Live: true, Table: true, columns: csvColumns, write: writeJSONL},
+		{Name: "tracer", Title: "Tracer lines", Extension: "tracer.txt", Live: true, RecordedTimes: true, write: writeTracer},
 		{Name: "html", Title: "Web page", Extension: "html", Limits: Limits{Rows: 100_000}, Table: true, write: writeHTML},
 		{Name: "chrome", Title: "Chrome trace", Extension: "json", Limits: Limits{Rows: 1_000_000, Bytes: 240 << 20}, RecordedTimes: true, write: writeChrome},
 		{Name: "perfetto", Title: "Perfetto trace", Extension: "pftrace", Limits: Limits{Bytes: 1 << 30}, RecordedTimes: true, write: writePerfetto},
@@ -123,7 +124,7 @@ func (f Format) writeTo(ctx context.Context, out *output, src rows.Source, opt O
 			opt.Columns = defaultColumns(&opt.Header, f.columns)
 		}
 	}
-	if opt.Header.Sites && f.Name == "txt" && len(opt.Columns) == 0 {
+	if opt.Header.Sites && (f.Name == "txt" || f.Name == "tracer") && len(opt.Columns) == 0 {
 		needs |= rows.CallSites
 	}
 	return f.write(ctx, out, rows.With(src, needs), opt)

@@ -65,11 +65,16 @@ func recognise(head, tail []byte) string {
 		return "jsonl"
 	case looksTXT(text):
 		return "txt"
+	case tracerLine.Match(text):
+		return "tracer"
 	case looksFolded(text):
 		return "folded"
 	}
 	return ""
 }
+
+// tracerLine is the first line that writeTracer writes, maybe behind a process.
+var tracerLine = regexp.MustCompile(`^([^\n]* )?T0x[0-9a-f]+: 0x[0-9a-f]+ `)
 
 // looksPerfetto examines the first packet, which contains the names of the arguments.
 func looksPerfetto(head []byte) bool {

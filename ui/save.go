@@ -107,6 +107,8 @@ func formatTitle(name string) string {
 		return lang.L("Comma-separated values")
 	case "jsonl":
 		return lang.L("JSON Lines")
+	case "tracer":
+		return lang.L("Tracer lines")
 	case "html":
 		return lang.L("Web page")
 	case "chrome":

@@ -12,12 +12,15 @@ import (
 	"logparser/rows"
 )
 
+// styleTracer is the style that show prints rows in besides those of its formats.
+const styleTracer = "tracer"
+
 // showOptions are what show is asked for.
 type showOptions struct {
 	in             inputFlags
 	where          whereFlag
 	asJSON, follow bool
-	format         string
+	format, style  string
 	last           int64 // rows, -1 for all
 	columns        columnsFlag
 }
@@ -44,6 +47,7 @@ only the one that was written last.
   logparse show . --where 'in:Render (mark:open or dur:>5ms)'
   logparse show LogDetails.dat --follow -n 20
   logparse show app.*.lptrace --newest
+  logparse show traced.lptrace --style tracer --follow
   zcat app.lptrace.gz | logparse show -
   perf script | logparse show -
   cat /sys/kernel/tracing/trace_pipe | logparse show --follow -`,
@@ -57,8 +61,10 @@ only the one that was written last.
 	flags.StringVar(&o.format, "format", "txt", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
 	flags.BoolVarP(&o.follow, "follow", "f", false, "go on with the rows that come")
 	flags.Int64VarP(&o.last, "limit", "n", -1, "at most `N` rows: the last that there are, and with --follow those that come (default: all)")
+	flags.StringVar(&o.style, "style", "", "tracer: a `line` a row as interposing tracers print them, as --format tracer does")
 	o.columns.add(cmd)
 	completeWith(cmd, "format", app.SaveFormats())
+	completeWith(cmd, "style", []string{styleTracer})
 	return cmd
 }
 
@@ -66,6 +72,14 @@ only the one that was written last.
 func (o *showOptions) check(cmd *cobra.Command) error {
 	if err := oneOf("--format", o.format, app.SaveFormats()); err != nil {
 		return err
+	}
+	switch {
+	case o.style != "" && o.style != styleTracer:
+		return oneOf("--style", o.style, []string{styleTracer})
+	case o.style != "" && (o.asJSON || cmd.Flags().Changed("format") && o.format != styleTracer):
+		return misused("--style tracer stands for --format tracer, and another format was given, too")
+	case o.style != "":
+		o.format = styleTracer
 	}
 	if o.asJSON {
 		if cmd.Flags().Changed("format") && o.format != "jsonl" {
