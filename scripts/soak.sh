@@ -8,7 +8,7 @@
 # 0): among them the command is given ROUNDS * 2 damaged inputs of each kind, and inputs that say how much work they
 # are, of which time, memory and the end after Ctrl+C are measured (cmd/logparse). Without packages and with ROUNDS recorder and reader come last: ROUNDS / 10
 # recording programs are ended by force on Linux, ROUNDS / 100 under wine, each crash in each
-# place is tried ROUNDS / 100 times, ROUNDS * 1000 calls are recorded with pointers to anything, two
+# place is tried ROUNDS / 100 times, ROUNDS / 100 generated functions are recorded with values by each compiler that is there in each of its ways, ROUNDS * 1000 calls are recorded with pointers to anything, two
 # threads record 100 million events each, which are read again, and a log of a
 # billion records (16 GB) is read where the disk has room for it, and the window is clicked and typed into
 # at random for five minutes in each language.
@@ -129,12 +129,13 @@ if [ "$rounds" -gt 0 ]; then
 	for dir in $tests; do faults "$dir"; done
 fi
 if [ "$rounds" -gt 0 ] && [ $# -eq 0 ]; then
-	tests="$tests recorder:kills recorder:crashes recorder:pointers recorder:kills-wine recorder:large reader:billion window:monkey"
+	tests="$tests recorder:kills recorder:crashes recorder:pointers recorder:kills-wine recorder:large values:generated reader:billion window:monkey"
 	whole recorder:kills env LANES=gcc recorder/tests/run_trace.sh $((rounds / 10))
 	whole recorder:crashes env LANES=gcc-crashes crash_rounds=$((rounds / 100)) recorder/tests/run_trace.sh 0
 	whole recorder:pointers env LANES="gcc-values asan-values tsan-values clang-values cyg-values asan-cyg-values" value_pointers=$((rounds * 1000)) recorder/tests/run_trace.sh 0
 	whole recorder:kills-wine recorder/tests/trace_windows.sh "$out/trace-windows" $((rounds / 100))
 	whole recorder:large scripts/bench/large-trace.sh 50 2
+	whole values:generated env LOGPARSER_GENERATED=$((rounds / 100)) LOGPARSER_SEED=$((RANDOM + 1)) go test -count 1 -v -timeout 12h -run TestGeneratedSoak ./cmd/logparse
 	whole reader:billion scripts/bench/memory.sh 1000 command
 	whole window:monkey monkey
 fi

@@ -113,6 +113,28 @@ func inOrder(children []*dwarf.Entry) (changed bool) {
 	return true
 }
 
+// withoutCopies leaves out entries that gcc 11 adds for parameters of which it has left out the value: of several entries of one parameter
+// that with a place is kept, or the first.
+func withoutCopies(children []*dwarf.Entry) (kept []*dwarf.Entry) {
+	at := make(map[dwarf.Offset]int) // in kept, by origin
+	for _, c := range children {
+		origin, ok := c.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok || c.Tag != dwarf.TagFormalParameter {
+			kept = append(kept, c)
+			continue
+		}
+		i, again := at[origin]
+		switch {
+		case !again:
+			at[origin] = len(kept)
+			kept = append(kept, c)
+		case kept[i].Val(dwarf.AttrLocation) == nil:
+			kept[i] = c
+		}
+	}
+	return kept
+}
+
 // listSection returns the name of the section with the unit's location lists.
 func (r *reader) listSection() string {
 	if r.version < 5 {

@@ -414,6 +414,9 @@ func (r *reader) function(at dwarf.Offset) error {
 	}
 	_, made := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 	f.Altered = made && inOrder(children) || f.Altered
+	if made {
+		children = withoutCopies(children)
+	}
 	framed := !r.optimized && allInFrame(children)
 	f.SplitsInt128, f.Compiler = r.splits, r.compiler
 	f.Free = f.Local && r.unmarked && !framed
