@@ -154,6 +154,29 @@ func Make(path string, mode fs.FileMode, write func(f *File) error) error {
 // mostNames bounds the names that MakeNew tries.
 const mostNames = 10_000
 
+// Replace makes a file of a cache: it takes the place of whatever has the name, also of a link, and is not waited for to be on the
+// disk. What processes left that were killed is removed from the folder.
+func Replace(path string, mode fs.FileMode, write func(w io.Writer) error) error {
+	RemoveStale(filepath.Dir(path))
+	folder, err := OpenFolder(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	f, err := folder.Create(mode)
+	if err != nil {
+		return err
+	}
+	defer f.Remove()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return f.rename(filepath.Base(path))
+}
+
 // New makes a file of a name that nothing has.
 func (d *Folder) New(name string, mode fs.FileMode, content []byte) error {
 	f, err := d.Create(mode)

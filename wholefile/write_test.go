@@ -82,3 +82,29 @@ func TestMakeNew(t *testing.T) {
 		t.Error("written through a link")
 	}
 }
+
+// TestReplace takes the place of a link, and leaves what it leads to.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	victim, path := filepath.Join(dir, "victim"), filepath.Join(dir, "entry")
+	if err := errors.Join(os.WriteFile(victim, []byte("old"), 0o666), os.Symlink(victim, path)); err != nil {
+		t.Skip(err)
+	}
+	boom := errors.New("boom")
+	if err := Replace(path, 0o600, func(io.Writer) error { return boom }); err != boom {
+		t.Error(err)
+	}
+	if to, err := os.Readlink(path); err != nil || to != victim {
+		t.Errorf("after an error the link is %q, %v", to, err)
+	}
+	if err := Replace(path, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || read(t, path) != "new" || read(t, victim) != "old" {
+		t.Errorf("%v, %v, %s, %s", info, err, read(t, path), read(t, victim))
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 2 {
+		t.Errorf("%d files", len(list))
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -17,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"logparser/message"
+	"logparser/wholefile"
 )
 
 // What a store keeps is sealed: whoever does not have the store's key cannot
@@ -63,7 +63,7 @@ func (s *Store) seal(make bool) (cipher.AEAD, error) {
 		return nil, errForeign
 	}
 	if key == nil {
-		if err := writeKey(s.Folder, path); err != nil {
+		if err := writeKey(path); err != nil {
 			return nil, err
 		}
 		// Of several processes that made one the last has it.
@@ -96,24 +96,13 @@ func readKey(path string) []byte {
 	return key
 }
 
-func writeKey(folder, path string) error {
-	f, err := os.CreateTemp(folder, keyName+partSuffix+"*")
-	if err != nil {
-		return err
-	}
+func writeKey(path string) error {
 	key := make([]byte, keyLen)
 	rand.Read(key)
-	_, err = f.Write(key)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return wholefile.Replace(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(key)
+		return err
+	})
 }
 
 // A sealNonce is that of a block.

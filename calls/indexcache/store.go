@@ -18,6 +18,7 @@ import (
 
 	"logparser/calls"
 	"logparser/message"
+	"logparser/wholefile"
 )
 
 const (
@@ -85,36 +86,22 @@ func (s *Store) File(k Key, suffix string) string {
 }
 
 // Write makes a file of the store, whole or not at all.
-func (s *Store) Write(ctx context.Context, path string, encode func(io.Writer) error) (err error) {
+func (s *Store) Write(ctx context.Context, path string, encode func(io.Writer) error) error {
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return err
 	}
 	s.prune()
-	f, err := os.CreateTemp(s.Folder, filepath.Base(path)+partSuffix+"*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
 	aead, err := s.seal(true)
 	if err != nil {
 		return err
 	}
-	w := newSealWriter(ctx, f, aead)
-	if err := encode(w); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return wholefile.Replace(path, 0o600, func(f io.Writer) error {
+		w := newSealWriter(ctx, f, aead)
+		if err := encode(w); err != nil {
+			return err
+		}
+		return w.Close()
+	})
 }
 
 // A note is what else is worth keeping of a log besides its index. Its file has,

@@ -17,6 +17,7 @@ import (
 
 	"logparser/filemap"
 	"logparser/message"
+	"logparser/wholefile"
 )
 
 // What is inflated can be kept, so that the next opening of the same build
@@ -149,29 +150,19 @@ func (s *Section) writeEntry(path string) error {
 		return err
 	}
 	removeStale(dir)
-	f, err := os.CreateTemp(dir, filepath.Base(path)+partSuffix+"*")
-	if err != nil {
-		return err
-	}
-	w := &sumWriter{w: f}
-	err = s.inflateTo(w)
-	if err == nil {
-		table := w.finish()
-		var footer []byte
-		if footer, err = s.footer(table); err == nil {
-			_, err = f.Write(append(table, footer...))
+	return wholefile.Replace(path, 0o600, func(f io.Writer) error {
+		w := &sumWriter{w: f}
+		if err := s.inflateTo(w); err != nil {
+			return err
 		}
-	}
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+		table := w.finish()
+		footer, err := s.footer(table)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(append(table, footer...))
+		return err
+	})
 }
 
 // removeStale removes what killed processes left; whole files are never removed by age or size.

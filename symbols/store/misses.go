@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logparser/message"
+	"logparser/wholefile"
 )
 
 func missFile(cache, address string) string {
@@ -32,7 +33,10 @@ const (
 func rememberMiss(cache, address, outcome string) {
 	path := missFile(cache, address)
 	if os.MkdirAll(filepath.Dir(path), 0o777) == nil {
-		os.WriteFile(path, []byte(outcome+"\n"+address+"\n"), 0o666)
+		wholefile.Replace(path, 0, func(w io.Writer) error {
+			_, err := io.WriteString(w, outcome+"\n"+address+"\n")
+			return err
+		})
 	}
 }
 
