@@ -301,6 +301,11 @@ func (t *Table) sites(w *msf.Window, x *moduleIndex, c *code) ([]site, []span, e
 				// Without the body's first line its other lines are unknown.
 				s.rows = nil
 			}
+			if body.line == 0 {
+				for i := range s.rows {
+					s.rows[i].line = 0
+				}
+			}
 			if rows += len(s.rows) + len(pieces) + 1; rows > maxInlined {
 				return nil, nil, message.Errorf("%w: stream %d: more than %d lines inlined into the procedure at %d",
 					ErrDamaged, w.Stream().Number(), maxInlined, c.record)

@@ -52,13 +52,27 @@ func (c *c13) addInlinees(w *msf.Window, p part) error {
 	return nil
 }
 
-// inlinee returns where the body of an inlined function begins.
+// inlinee returns where the body of an inlined function begins. It is not ok where that is not known. The list may have several
+// places for an id, and nothing tells which is meant: functions of one name and type have one id if they are static and link-time
+// optimization by LLVM has joined them, and those of Microsoft's compiler in one file. Then it is not ok if the files differ, and
+// otherwise the line is 0.
 func (c *c13) inlinee(id uint32) (inlinee, bool) {
 	i := sort.Search(len(c.inlinees), func(i int) bool { return c.inlinees[i].id >= id })
 	if i == len(c.inlinees) || c.inlinees[i].id != id {
 		return inlinee{}, false
 	}
-	return c.inlinees[i], true
+	found := c.inlinees[i]
+	for _, other := range c.inlinees[i+1:] {
+		switch {
+		case other.id != id:
+			return found, true
+		case other.file != found.file:
+			return inlinee{}, false
+		case other.line != found.line:
+			found.line = 0
+		}
+	}
+	return found, true
 }
 
 // Operations of the annotations of an inline site. Each is followed by one or
