@@ -242,7 +242,8 @@ stage_recorder() {
 	beside recorder-trace-windows 25 recorder/tests/trace_windows.sh build/trace-windows
 	beside recorder-programs 25 recorder/tests/programs.sh
 	beside recorder-surroundings 10 recorder/tests/surroundings.sh
-	WITHOUT="malloc and free,dl_iterate_phdr,a function that the loader chooses,mmap,cancel at any time" beside recorder-random 10 recorder/tests/random.sh 24 2
+	WITHOUT="malloc and free,a function that the loader chooses" beside recorder-random 10 recorder/tests/random.sh 24 2
+	beside recorder-untouched 15 recorder/tests/untouched.sh
 	lane recorder-trace 35 recorder/tests/run_trace.sh 100
 	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
 	lane build-logparse-probes 10 env CGO_ENABLED=0 go build -tags ci,migrated_fynedo -o build/test/logparse-probes ./cmd/logparse

@@ -35,17 +35,17 @@ func (p *Program) inspectELF(path string) error {
 		}
 	}
 	p.Static = loader == ""
-	p.musl = strings.Contains(filepath.Base(loader), "musl")
 	p.Privileged = privileged(path)
 	needed, err := f.ImportedLibraries()
 	if err != nil && !p.Static {
 		return message.Errorf("it is damaged: %w", err)
 	}
+	answers := answersSanitizer(f)
 	for _, name := range needed {
 		switch {
 		case strings.HasPrefix(name, "liblogrec.so"):
 			p.Linked = true
-		case strings.HasPrefix(name, "libasan.so"):
+		case answers && (strings.HasPrefix(name, "libasan.so") || strings.HasPrefix(name, "libclang_rt.asan")):
 			p.first = append(p.first, name)
 		}
 	}
@@ -118,6 +118,15 @@ func sledsOf(f *elf.File) (found Sleds) {
 
 // maxLibraries bounds how many libraries are looked at.
 const maxLibraries = 500
+
+// answersSanitizer reports whether a program itself tells the address sanitizer its options. Then the recorder is not asked, which tells
+// it that another library may come first.
+func answersSanitizer(f *elf.File) bool {
+	symbols, err := f.DynamicSymbols()
+	return err == nil && slices.ContainsFunc(symbols, func(s elf.Symbol) bool {
+		return s.Name == "__asan_default_options" && s.Section != elf.SHN_UNDEF
+	})
+}
 
 // libraryWithHooks returns the first library of a program that calls hooks, and the first one that
 // has sleds, "" for none.

@@ -254,7 +254,7 @@ func TestBuildTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := Target{ELF, p.Machine, p.Bits, "liblogrec.so", false}
+	target := Target{ELF, p.Machine, p.Bits, "liblogrec.so"}
 	dir := filepath.Join(t.TempDir(), "cache")
 	var wait sync.WaitGroup
 	files := make([]string, 2)
@@ -341,7 +341,7 @@ func TestBuildFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := Target{ELF, p.Machine, p.Bits, "liblogrec.so", false}
+	target := Target{ELF, p.Machine, p.Bits, "liblogrec.so"}
 	dir := filepath.Join(t.TempDir(), "cache")
 	if file, err := target.build(dir, nil); err == nil || !strings.Contains(err.Error(), "x.c:1:2: error: no") {
 		t.Errorf("%q, %v", file, err)

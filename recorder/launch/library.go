@@ -35,12 +35,11 @@ type Target struct {
 	Bits    int
 	// Name is that of the library's file.
 	Name string
-	musl bool
 }
 
 // target returns what library the program is to be given; false for none.
 func (p *Program) target() (Target, bool) {
-	t := Target{p.Format, p.Machine, p.Bits, "liblogrec.so", p.musl}
+	t := Target{p.Format, p.Machine, p.Bits, "liblogrec.so"}
 	if p.Format == PE {
 		t.Name = p.dll
 		return t, p.dll != "" && !p.present
@@ -142,9 +141,6 @@ func (t Target) compilers() (list []compiler) {
 			add("clang")
 		}
 	case t.Machine == nativeMachine:
-		if t.musl {
-			add("musl-gcc")
-		}
 		for _, name := range []string{os.Getenv("CC"), "cc", "gcc", "clang"} {
 			add(name)
 		}

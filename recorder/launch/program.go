@@ -87,8 +87,6 @@ type Program struct {
 	// LibrarySleds is one that has sleds, if the program has neither and none calls hooks.
 	Library, LibrarySleds string
 
-	// musl: the loader is musl's.
-	musl bool
 	// first are the libraries that must be preloaded before all others.
 	first []string
 	// dll is the name by which a PE image imports the recorder's library, and present

@@ -4,7 +4,9 @@
  * No locks of the recorder. What the system unwinds by is its own: not for signal handlers. Frame
  * pointers are followed by code of ours, which looks whether memory is there before it reads it. */
 
-#include "system_linux.h"
+#if defined(__linux__)
+#include "interpose_linux.h"
+#endif
 #include "system_windows.h"
 
 #include "logrec.h"
@@ -114,6 +116,14 @@ LR_COLD int logrec_write_maps(int fd) {
 #include <unistd.h>
 #include <unwind.h>
 
+#if defined(LOGREC_NO_INTERPOSE)
+static _Unwind_Reason_Code (*const unwind)(_Unwind_Trace_Fn, void *) = _Unwind_Backtrace;
+static _Unwind_Ptr (*const ip_of)(struct _Unwind_Context *) = _Unwind_GetIP;
+#else
+static _Unwind_Reason_Code (*unwind)(_Unwind_Trace_Fn, void *);
+static _Unwind_Ptr (*ip_of)(struct _Unwind_Context *);
+#endif
+
 struct walk {
   void **buffer;
   int n, most, skip;
@@ -121,17 +131,37 @@ struct walk {
 
 LR_OWN static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *p) {
   struct walk *const w = p;
-  const uintptr_t ip = (uintptr_t)_Unwind_GetIP(context);
+  const uintptr_t ip = (uintptr_t)ip_of(context);
   if (w->skip-- > 0) return _URC_NO_REASON;
   if (w->n == w->most || !ip) return _URC_END_OF_STACK;
   w->buffer[w->n++] = (void *)ip;
   return _URC_NO_REASON;
 }
 
+#if defined(LOGREC_NO_INTERPOSE)
+LR_OWN static int find_unwinder(void) { return 1; }
+#else
+/* The compiler's library is no need of the recorder, since not all programs have it: as with the C library's backtrace it is
+ * loaded when it is asked for. */
+LR_OWN static int find_unwinder(void) {
+  void *f = lr_any_definition("_Unwind_Backtrace", NULL), *g = lr_any_definition("_Unwind_GetIP", NULL);
+  if (!f || !g) {
+    typedef void *(*dlopen_function)(const char *, int);
+    ORIGINAL(dlopen_function, DLOPEN, dlopen);
+    if (real_dlopen) real_dlopen("libgcc_s.so.1", 2 /* RTLD_NOW */);
+    f = lr_any_definition("_Unwind_Backtrace", NULL), g = lr_any_definition("_Unwind_GetIP", NULL);
+  }
+  if (!f || !g) return 0;
+  __builtin_memcpy(&ip_of, &g, sizeof g);
+  __builtin_memcpy(&unwind, &f, sizeof f);
+  return 1;
+}
+#endif
+
 LR_COLD int logrec_backtrace(void **buffer, int n) {
   /* This function's own frame is the first. */
   struct walk w = {buffer, 0, n, 1};
-  if (n > 0) _Unwind_Backtrace(step, &w);
+  if (n > 0 && (unwind || find_unwinder())) unwind(step, &w);
   return w.n;
 }
 

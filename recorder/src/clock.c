@@ -1,7 +1,7 @@
 /* clock.c: the counter that events are timed by, its rate, and CLOCK records, which relate
  * it to the system's clocks.
  *
- * lr_local_time_known takes the lock; the lr_write_... are called with it. Nothing here
+ * The lr_write_... are called with the lock. Nothing here
  * waits for longer than a measurement takes, so all of it may run in a signal handler. */
 
 #include "core.h"
@@ -74,15 +74,6 @@ LR_OWN void lr_write_clock(void) {
   lr_instant_now(&at);
   lr_put_clock(&at);
   lr_global.last_clock = at.monotonic;
-  if (lr_global.first_clock || lr_global.state != LR_RUNNING) return;
-  const struct lrf_chunk *c = lr_global.process;
-  lr_global.first_clock = (uint8_t *)(c + 1) + c->used - 8;
-}
-
-LR_OWN void lr_local_time_known(void) {
-  if (!plat_lock()) return;
-  if (lr_global.state == LR_RUNNING && lr_global.first_clock) lr_store32(lr_global.first_clock, (uint32_t)plat_utc_offset());
-  plat_unlock();
 }
 
 /* CLOCK is due often at first, so that a short run is exact, then every

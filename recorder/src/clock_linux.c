@@ -1,6 +1,6 @@
 /* clock_linux.c: the processor's counter and the system's clocks.
  *
- * No locks; a signal handler may call all but lr_find_utc_offset. */
+ * No locks. A signal handler may call all of it, plat_utc_offset with the lock. */
 
 #include "system_linux.h"
 
@@ -58,13 +58,14 @@ LR_OWN void plat_times(uint64_t *monotonic, int64_t *wall) {
   *wall = (int64_t)nanoseconds(CLOCK_REALTIME);
 }
 
-static int32_t utc_offset;
-LR_OWN int32_t plat_utc_offset(void) { return utc_offset; }
-
-LR_OWN void lr_find_utc_offset(void) {
-  const time_t now = time(NULL);
-  struct tm local;
-  if (localtime_r(&now, &local)) utc_offset = (int32_t)local.tm_gmtoff;
+LR_OWN int32_t plat_utc_offset(void) {
+  static char zone[512];
+  static int32_t offset;
+  static int known;
+  int fits;
+  if (!known) offset = lr_offset_of_zone(plat_environment("TZ", zone, sizeof zone, &fits), (int64_t)(nanoseconds(CLOCK_REALTIME) / 1000000000u));
+  known = 1;
+  return offset;
 }
 
 #endif

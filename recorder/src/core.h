@@ -18,10 +18,14 @@
 #ifndef LOGREC_CORE_H
 #define LOGREC_CORE_H
 
+#if defined(__linux__)
+#include "own_linux.h"
+#else
+#include <string.h>
+#endif
+
 #include "format.h"
 #include "platform.h"
-
-#include <string.h>
 
 #if defined(__ELF__)
 #pragma GCC visibility push(hidden)
@@ -196,12 +200,6 @@ struct lr_thread {
    * recorder is told. */
   uintptr_t signal_low, signal_high;
   int signal_known;
-  /* For guard_linux.c. guard: equals lr_guard_round while the thread may copy memory that may be missing.
-   * guard_uses: how many more copies before the signal mask is read again. guard_renewals: how many such reads
-   * before the handlers are checked as well. */
-  uint32_t guard, guard_uses, guard_renewals;
-  uintptr_t guard_stack;
-  size_t guard_stack_size;
   uintptr_t jumped; /* where the return address lies of a call into a library that another one has jumped to, until it is recorded */
   struct lr_jump jump;
   struct lr_level level[LR_LEVELS];
@@ -265,7 +263,6 @@ struct lr_state {
   uint32_t process_sequence;
   uint32_t rooms; /* of those chunks, kept for a crash */
   uint64_t last_clock; /* monotonic ns */
-  uint8_t *first_clock; /* where the first CLOCK has the offset of local time */
   uint32_t snapshots;
   uint64_t *lost_events; /* in the log: how many had no thread to be written by; NULL: none yet */
   uint64_t log;     /* which one of this process and those that it was forked from: 1, 2, ... in its upper half */
@@ -308,8 +305,6 @@ void lr_instant_now(struct lr_instant *at);
 void lr_put_clock(const struct lr_instant *at);
 void lr_write_clock(void);
 void lr_write_clock_if_due(void);
-/* Local time is known only after the first CLOCK was written, which gets it now. */
-void lr_local_time_known(void);
 
 /* ---- file.c ---- */
 

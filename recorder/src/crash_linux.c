@@ -227,7 +227,7 @@ LR_OWN static void see(const char *line, size_t n, struct lr_crash *c, struct lr
     c->stack_low = sp - m.low > RED_ZONE ? sp - RED_ZONE : m.low;
     c->stack_size = m.high - c->stack_low;
     /* The frames end where arguments and environment begin, or the thread's own data. */
-    const uintptr_t begin[2] = {lr_main_stack, (uintptr_t)pthread_self()};
+    const uintptr_t begin[2] = {lr_main_stack, lr_thread_block()};
     for (int i = 0; i < 2; i++)
       if (begin[i] - c->stack_low < c->stack_size) c->stack_size = begin[i] - c->stack_low;
   }
@@ -385,7 +385,7 @@ LR_OWN static void send_again(int number, siginfo_t *info) {
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, number);
-  pthread_sigmask(SIG_BLOCK, &only, NULL);
+  lr_own_mask(SIG_BLOCK, &only, NULL);
   const long pid = (long)plat_pid(), tid = (long)plat_thread_id();
   if (syscall(SYS_rt_tgsigqueueinfo, pid, tid, (long)number, info) < 0) syscall(SYS_tgkill, pid, tid, (long)number);
 }
@@ -399,8 +399,8 @@ LR_OWN static void give_back_tail(void) {
 }
 
 LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
-  if (lr_guard_fault(number, info, context) || lr_file_fault(number, info)) return;
-  const int error = errno;
+  if (lr_file_fault(number, info)) return;
+  const int error = program_errno;
   const uint32_t me = (uint32_t)plat_thread_id();
   /* What is called here of the program, such as a memcpy of its own, is not recorded. */
   lr_busy++;
@@ -419,7 +419,7 @@ LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
   lr_disposition_give_back(number);
   if (!by_processor(number, info)) send_again(number, info);
   lr_busy--;
-  errno = error;
+  program_errno = error;
 }
 
 /* ---- stacks for the handler ---- */

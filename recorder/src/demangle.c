@@ -14,9 +14,7 @@
 
 #include "demangle.h"
 
-#include "platform.h"
-
-#include <string.h>
+#include "core.h"
 
 struct mangled {
   const char *s; /* what is left */

@@ -9,8 +9,6 @@
 
 #if !defined(_WIN32) && !defined(LOGREC_NO_INTERPOSE)
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -27,8 +25,8 @@ static char kept_bytes[KEPT_BYTES];
 static size_t kept_length;
 static const char *kept_settings[MOST_KEPT];
 static size_t kept_count;
-/* The library's path, if LD_PRELOAD named it. */
-static const char *library;
+/* The library's path, if LD_PRELOAD named it; and that variable, as it was and without the library, NULL for none. */
+static const char *library, *preloads, *other_preloads;
 
 LR_OWN const char *lr_preloaded(void) { return library; }
 
@@ -51,10 +49,11 @@ LR_OWN static const char *last_part(const char *path, size_t n) {
 LR_OWN static void keep_library(const char *list) {
   static const char preload[] = "LD_PRELOAD=";
   static char path[4096];
-  Dl_info info;
-  if (!dladdr(&kept_count, &info) || !info.dli_fname || strlen(info.dli_fname) >= sizeof path) return;
-  memcpy(path, info.dli_fname, strlen(info.dli_fname) + 1);
+  const char *const file = lr_own_path();
+  if (!file || strlen(file) >= sizeof path) return;
+  memcpy(path, file, strlen(file) + 1);
   const char *const name = last_part(path, strlen(path));
+  const char *const all = list;
   for (size_t n; *list; list += n) {
     n = strcspn(list, ": ");
     if (!n) {
@@ -68,6 +67,11 @@ LR_OWN static void keep_library(const char *list) {
     /* $LIB and $PLATFORM may be others for the program that is started. */
     const char *entry = memchr(list, '$', n) ? keep(preload, strlen(preload), list, n) : keep(preload, strlen(preload), path, strlen(path));
     if (library && entry && !lr_settings.no_children) kept_settings[kept_count++] = entry;
+    preloads = keep(preload, strlen(preload), all, strlen(all));
+    const size_t before = (size_t)(list - all);
+    if (list[n]) n++;
+    other_preloads = before || list[n] ? keep(preload, strlen(preload), all, before + strlen(list + n)) : NULL;
+    if (other_preloads) lr_memcpy((char *)(uintptr_t)other_preloads + strlen(preload) + before, list + n, strlen(list + n));
     return;
   }
 }
@@ -92,12 +96,16 @@ LR_OWN void lr_keep_environment(void) {
  * as there are few. All this may run between vfork and exec. */
 enum { FEW = 4096 };
 
+/* What a program starts is in its sandbox. Where that does not let the recorder begin, it is not in them; it may be linked
+ * with them: then it is off. */
+LR_OWN static int without_recorder(void) { return lr_load(&lr_children_refused) != 0; }
+
 /* room_for tells how many pointers it takes; 0: it stays as it is. */
 LR_OWN static size_t room_for(char *const envp[]) {
-  if (!kept_count || envp == environ) return 0;
+  if (!without_recorder() && (!kept_count || envp == environ)) return 0;
   size_t n = 0;
   while (envp && envp[n]) n++;
-  return n + kept_count + 1;
+  return n + kept_count + 2;
 }
 
 /* What is in it already, also if it is empty, is what the program wants. */
@@ -109,8 +117,16 @@ LR_OWN static int has(char *const envp[], const char *variable) {
 }
 
 LR_OWN static char *const *complete(char *const envp[], char **room) {
-  const int error = errno;
   size_t n = 0;
+  if (without_recorder()) {
+    static char off[] = "LOGREC=off";
+    for (; envp && *envp; envp++)
+      if (preloads && strcmp(*envp, preloads) == 0 && other_preloads) room[n++] = (char *)(uintptr_t)other_preloads;
+      else if (!(preloads && strcmp(*envp, preloads) == 0) && strncmp(*envp, "LOGREC", 6) != 0) room[n++] = *envp;
+    room[n++] = off;
+    room[n] = NULL;
+    return room;
+  }
   for (; envp && envp[n]; n++) room[n] = envp[n];
   for (size_t i = 0; i < kept_count; i++) {
     if (has(envp, kept_settings[i])) continue;
@@ -119,7 +135,6 @@ LR_OWN static char *const *complete(char *const envp[], char **room) {
     room[n++] = (char *)(uintptr_t)kept_settings[i];
   }
   room[n] = NULL;
-  errno = error;
   return room;
 }
 
@@ -164,15 +179,22 @@ LR_OWN int execve(const char *path, char *const argv[], char *const envp[]) {
 LOGREC_API int execv(const char *path, char *const argv[]);
 LR_OWN int execv(const char *path, char *const argv[]) {
   ORIGINAL(execve_function, EXECVE, execve);
+  CHILD_ENVIRONMENT(environ);
   const int begun = lr_exec_begin(path);
-  return failed(begun, real_execve(path, argv, environ));
+  const int result = real_execve(path, argv, child);
+  CHILD_ENVIRONMENT_END();
+  return failed(begun, result);
 }
 
 LOGREC_API int execvp(const char *file, char *const argv[]);
 LR_OWN int execvp(const char *file, char *const argv[]) {
   ORIGINAL(execvp_function, EXECVP, execvp);
+  ORIGINAL(execve_function, EXECVPE, execvpe);
+  CHILD_ENVIRONMENT(environ);
   const int begun = lr_exec_begin(file);
-  return failed(begun, real_execvp(file, argv));
+  const int result = child == environ ? real_execvp(file, argv) : real_execvpe(file, argv, child);
+  CHILD_ENVIRONMENT_END();
+  return failed(begun, result);
 }
 
 LOGREC_API int execvpe(const char *file, char *const argv[], char *const envp[]);
@@ -201,7 +223,7 @@ LOGREC_API int execveat(int fd, const char *path, char *const argv[], char *cons
 LR_OWN int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags) {
   ORIGINAL(execveat_function, EXECVEAT, execveat);
   if (!real_execveat) {
-    errno = ENOSYS;
+    program_errno = ENOSYS;
     return -1;
   }
   CHILD_ENVIRONMENT(envp);

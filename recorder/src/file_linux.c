@@ -156,7 +156,7 @@ LR_OWN static uint8_t *mapped_at(uint64_t offset, uint64_t size) {
  * are not too many pieces; less where the address space has a limit. */
 LR_OWN static int map_piece(uint64_t offset, uint64_t size) {
   enum { PART = 8, MOST_STEPS = 64, LEAST = 1 << 20 };
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = offset / page * page;
+  const uint64_t page = (uint64_t)lr_page_size(), begin = offset / page * page;
   const uint64_t least = (offset + size - begin + page - 1) / page * page;
   uint64_t steps = offset / PART / PLAT_STEP;
   if (steps < 1) steps = 1;
@@ -206,7 +206,7 @@ LR_OWN static unsigned usual(void) { return lr_settings.values >= LR_VALUES_RAW 
  * puts another folder in the place of that one meanwhile. */
 LR_OWN static int create(const char **path, int flags) {
   flags |= O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
-  if (!getauxval(AT_SECURE)) return open(*path, flags, lr_settings.permissions ? lr_settings.permissions : usual());
+  if (!plat_raised_rights()) return open(*path, flags, lr_settings.permissions ? lr_settings.permissions : usual());
   const char *name = strrchr(lr_global.path, '/');
   const size_t folder = name ? (size_t)(name + 1 - lr_global.path) : 0;
   if (strncmp(*path, lr_global.path, folder) == 0 && !strchr(*path + folder, '/')) {
@@ -275,7 +275,7 @@ LR_OWN static int reopen(void) {
     *p++ = i ? 0 : '-';
   }
   int fd = open(name, O_RDWR | O_CLOEXEC);
-  if (fd < 0 && !getauxval(AT_SECURE)) fd = open(lr_global.path, O_RDWR | O_CLOEXEC);
+  if (fd < 0 && !plat_raised_rights()) fd = open(lr_global.path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return 0;
   file.fd = move_up(fd);
   return same_file();
@@ -403,7 +403,7 @@ LR_OWN int lr_file_fault(int number, const siginfo_t *info) {
   while (p < pieces + n && at - (uintptr_t)p->base >= p->size) p++;
   if (p == pieces + n) return 0;
   const int error = errno;
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), here = p->offset + (at - (uintptr_t)p->base) / page * page;
+  const uint64_t page = lr_page_size(), here = p->offset + (at - (uintptr_t)p->base) / page * page;
   struct stat now;
   uint64_t end = fstat(file.fd, &now) == 0 && same_file() ? ((uint64_t)now.st_size + page - 1) / page * page : here;
   const int cut = here >= end; /* else it cannot be read, or has grown again */
@@ -425,7 +425,7 @@ LR_OWN void plat_file_forget(void) {
   /* Memory stays where a hook that the fork interrupted may write. Should there be
    * none, it must not be the file any more. */
   for (const struct piece *p = pieces; p < pieces + piece_count; p++) {
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = p->offset + p->size;
+    const uint64_t page = lr_page_size(), end = p->offset + p->size;
     uint64_t used = (file.size + page - 1) / page * page;
     if (used < p->offset) used = p->offset;
     if (used > end) used = end;

@@ -60,12 +60,20 @@ LR_COLD static void leave_slow(void *function, void *site, uintptr_t frame, uint
 }
 #endif
 
+#if KEEPS_REGISTERS && defined(__linux__)
+#define IS_EARLY 0 /* the functions below have asked */
+#else
+#define IS_EARLY lr_is_early()
+#endif
+
 LR_OWN void ENTER(void *function, void *site) {
+  if (IS_EARLY) return;
   if (LR_UNLIKELY(!lr_fast_enter((uintptr_t)function, 0, lr_frame(), lr_frame(), (uint32_t)(uintptr_t)site, 0)))
     enter_slow(function, site, lr_frame(), lr_return_address());
 }
 
 LR_OWN void EXIT(void *function, void *site) {
+  if (IS_EARLY) return;
   if (LR_UNLIKELY(!lr_fast_leave((uintptr_t)function, 0, lr_frame(), 0))) leave_slow(function, site, lr_frame(), lr_return_address());
 }
 
@@ -77,11 +85,13 @@ LR_INLINE struct lr_place place_of(void *site, const struct lr_registers *regist
 }
 
 LR_OWN void lr_cyg_enter_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot) {
+  if (lr_is_early()) return;
   const struct lr_place at = place_of(site, registers, slot);
   lr_enter_slow((uintptr_t)function, 0, at.frame, &at, LR_CYG);
 }
 
 LR_OWN void lr_cyg_exit_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot) {
+  if (lr_is_early()) return;
   const struct lr_place at = place_of(site, registers, slot);
   lr_leave_slow((uintptr_t)function, 0, at.frame, 0, &at, LR_CYG);
 }

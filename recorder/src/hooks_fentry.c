@@ -301,7 +301,7 @@ LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, uint
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top;
-  if (LR_UNLIKELY(top && top[-1].frame <= frame)) return enter_after(address, frame, mode, registers, t, kind);
+  if (LR_UNLIKELY(top[-1].frame <= frame)) return enter_after(address, frame, mode, registers, t, kind);
   const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
   lr_barrier();
   v->inside = mode;

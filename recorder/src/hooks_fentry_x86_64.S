@@ -35,6 +35,21 @@
   .endif
   .endm
 
+  /* The fast functions have no use for the caller's address; r10 is still what it was. */
+  .macro fast_arguments back
+  mov 80(%rbp),%rdi
+  lea 88(%rbp),%rsi
+  cmp %r10,88(%rbp)
+  jne 9f
+  cmpw $0x5a41,(%rdi) /* pop %r10 */
+  jne 9f
+  lea 96(%rbp),%rsi
+9:
+  .if \back
+  sub $\back,%rdi
+  .endif
+  .endm
+
   .macro slow_arguments back
   arguments \back
   mov -8(%rbp),%rcx
@@ -43,8 +58,9 @@
 /* hook NAME, FAST, SLOW, VALUES, BACK: the functions are (address inside the function,
  * frame, address of its caller, struct lr_registers (values.h)); where VALUES is 0 the latter is NULL. FAST
  * gets it without vector registers, and returns 0 when it is done. r11 is preserved, too: a caller in
- * the same file may know that a function that only has room for a call leaves it alone. BACK is how far behind the function's first byte the hook returns to, where that is known. */
-  .macro hook name, fast, slow, values=1, back=0
+ * the same file may know that a function that only has room for a call leaves it alone. BACK is how far behind the function's first byte the hook returns to, where that is known.
+ * EARLY: it may be called before the program has been loaded. */
+  .macro hook name, fast, slow, values=1, back=0, early=0
   .globl \name
   .type \name,@function
 \name:
@@ -56,7 +72,12 @@
   and $-16,%rsp
   /* Between stack and what was pushed there is room for the rest of the registers. */
   sub $80,%rsp
-  arguments \back
+  .if \early
+  cmpl $0,lr_early(%rip)
+  jne 6f
+7:
+  .endif
+  fast_arguments \back
   .if \values
   lea -72(%rbp),%rcx
   .else
@@ -82,12 +103,21 @@
   .endif
   call_with_vectors_saved "slow_arguments \back", \slow
   jmp 1b
+  .if \early
+6:
+  /* early_linux.c: whether the program has been loaded. */
+  call lr_begun_event
+  mov 8(%rbp),%r10
+  test %eax,%eax
+  jnz 7b
+  jmp 1b
+  .endif
   .cfi_endproc
   .size \name,.-\name
   .endm
 
-  hook __fentry__, lr_fentry_fast, lr_fentry_slow
-  hook __return__, lr_freturn_fast, lr_freturn_slow
+  hook __fentry__, lr_fentry_fast, lr_fentry_slow, early=1
+  hook __return__, lr_freturn_fast, lr_freturn_slow, early=1
 
   /* What patched text calls (patch.h): behind nops of 5 to 9 bytes or XRay's 11, and the endbr64 that may
    * stand before them. */

@@ -34,8 +34,8 @@ void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, struct l
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 
 /* The two return 0 if nothing is left to do, 1 if the slow function must be called. */
-LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame) { return lr_fast_call(address, 1, frame); }
-LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) { return (void)address, lr_fast_return(frame); }
+LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame) { return !lr_is_early() && lr_fast_call(address, 1, frame); }
+LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) { return (void)address, !lr_is_early() && lr_fast_return(frame); }
 
 LR_INLINE void entered(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers, 0};

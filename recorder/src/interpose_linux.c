@@ -16,9 +16,6 @@
 
 #include <dlfcn.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* ---- the originals ---- */
 
@@ -48,34 +45,14 @@ static const char *const names[ORIGINALS] = {
     [SIGNAL_SYSV] = "__sysv_signal",
     [SIGSET] = "sigset",
     [SIGIGNORE] = "sigignore",
-    [SIGBLOCK] = "sigblock",
-    [SIGSETMASK] = "sigsetmask",
-    [SIGHOLD] = "sighold",
-    [SIGRELSE] = "sigrelse",
-    [SIGPAUSE] = "sigpause",
-    [SIGPAUSE_XPG] = "__xpg_sigpause",
-    [SIGSUSPEND] = "sigsuspend",
-    [PSELECT] = "pselect",
-    [PPOLL] = "ppoll",
-    [EPOLL_PWAIT] = "epoll_pwait",
-    [PPOLL_CHECKED] = "__ppoll_chk",
-    [EPOLL_PWAIT2] = "epoll_pwait2",
-    [SETCONTEXT] = "setcontext",
-    [SWAPCONTEXT] = "swapcontext",
 #endif
 };
 static void *found[ORIGINALS];
 
-/* lr_original finds the next definition of a function. dlsym waits for the loader,
- * and no signal handler may call it: only calls that come before the recorder's
- * constructor find it here. */
-LR_OWN void *lr_original(enum original i) {
+LR_PLAIN void *lr_original(enum original i) {
   void *f = lr_load(&found[i]);
   if (!f) {
-    struct plat_saved saved;
-    plat_slow_begin(&saved);
-    f = dlsym(RTLD_NEXT, names[i]);
-    plat_slow_end(&saved);
+    f = lr_next_definition(names[i]);
     lr_store(&found[i], f);
   }
   return f;
@@ -86,12 +63,12 @@ static uint32_t no_sanitizer;
 LR_OWN void lr_find_originals(void) {
   static const char *const sanitizers[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"};
   int n = 0;
-  for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++) n += dlsym(RTLD_DEFAULT, sanitizers[i]) != NULL;
+  for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++) n += lr_any_definition(sanitizers[i], NULL) != NULL;
   lr_store(&no_sanitizer, n == 0);
   for (int i = 0; i < ORIGINALS; i++) lr_original((enum original)i);
   lr_keep_environment();
 #if defined(__GLIBC__)
-  lr_crash_abort_message(dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE"));
+  lr_crash_abort_message(lr_library_function("__abort_msg"));
 #endif
 }
 
@@ -122,8 +99,6 @@ LR_OWN __attribute__((visibility("hidden"), used)) void *lr_dlopen_here(const ch
   look();
   void *handle = real(file, flags);
   look();
-  /* The module may set handlers without the C library. */
-  lr_guard_choose();
   return handle;
 }
 
@@ -227,19 +202,11 @@ LR_OWN void quick_exit(int status) {
 /* ---- what leaves calls ---- */
 
 typedef void (*longjmp_function)(jmp_buf, int) __attribute__((noreturn));
-#if defined(__GLIBC__)
-/* Whether a jump restores a mask that blocks a signal of a fault. A handler may still run before the jump has. */
-#define BLOCKS_FAULTS(to) ((to)->__mask_was_saved && ((to)->__saved_mask.__val[0] & (1ul << (SIGSEGV - 1) | 1ul << (SIGBUS - 1))))
-#else
-#define BLOCKS_FAULTS(to) 0
-#endif
 #define JUMP(name, i)                                                          \
   LOGREC_API void name(jmp_buf where, int value) __attribute__((noreturn));    \
   LR_OWN void name(jmp_buf where, int value) {                                 \
     ORIGINAL(longjmp_function, i, jump);                                       \
     lr_calls_are_left();                                                       \
-    if (BLOCKS_FAULTS(where)) lr_guard_doubt();                                \
-    lr_guard_unknown();                                                        \
     real_jump(where, value);                                                   \
   }
 JUMP(longjmp, LONGJMP)
@@ -248,5 +215,13 @@ JUMP(siglongjmp, SIGLONGJMP)
 #if defined(__GLIBC__)
 JUMP(__longjmp_chk, LONGJMP_CHECKED)
 #endif
+
+/* ---- sanitizers ---- */
+
+/* The address sanitizer's library ends a program in which it is not the first to be loaded, as it is not where the recorder is
+ * preloaded. It asks for its options by a function that the program may define, before all others: nothing here needs to be relocated. The
+ * functions that it stands in for still come before the C library's, which it looks for. */
+LOGREC_API const char *__asan_default_options(void);
+LR_PLAIN const char *__asan_default_options(void) { return "verify_asan_link_order=0"; }
 
 #endif

@@ -4,10 +4,7 @@
 #ifndef LOGREC_INTERPOSE_LINUX_H
 #define LOGREC_INTERPOSE_LINUX_H
 
-/* With it longjmp is another name for __longjmp_chk. */
-#undef _FORTIFY_SOURCE
-
-#include "system_linux.h"
+#include "lookup_linux.h"
 
 #include "logrec.h"
 
@@ -41,20 +38,6 @@ enum original {
   SIGNAL_SYSV,
   SIGSET,
   SIGIGNORE,
-  SIGBLOCK,
-  SIGSETMASK,
-  SIGHOLD,
-  SIGRELSE,
-  SIGPAUSE,
-  SIGPAUSE_XPG,
-  SIGSUSPEND,
-  PSELECT,
-  PPOLL,
-  EPOLL_PWAIT,
-  PPOLL_CHECKED,
-  EPOLL_PWAIT2,
-  SETCONTEXT,
-  SWAPCONTEXT,
 #endif
   ORIGINALS
 };

@@ -12,7 +12,7 @@
  *
  * lr_libcalls_look is called by the constructor, without the lock. lr_mirror may be called in a signal handler. */
 
-#include "system_linux.h"
+#include "lookup_linux.h"
 
 #include "libcalls.h"
 
@@ -238,11 +238,10 @@ LR_OWN static const char *version_of(const struct dynamic *d, size_t symbol) {
 }
 
 /* replaced returns the recorder's own function of a name, which the loader takes instead of the library's; NULL if there is none.
- * dlvsym does not find it, because it has no version. */
+ * It has no version. */
 LR_OWN static void *replaced(const char *name) {
-  Dl_info own, its;
-  void *const f = dlsym(RTLD_DEFAULT, name);
-  return f && dladdr((void *)lr_libcalls_look, &own) && dladdr(f, &its) && own.dli_fbase == its.dli_fbase ? f : NULL;
+  void *const f = lr_own_definition(name);
+  return f && f == lr_any_definition(name, NULL) ? f : NULL;
 }
 
 /* target_of returns where a slot points to, or will point to after its first use. */
@@ -250,13 +249,8 @@ LR_OWN static uintptr_t target_of(const struct dynamic *d, const ElfW(Rela) * r,
   const uintptr_t now = *(const uintptr_t *)(d->bias + r->r_offset);
   if (now - d->low >= d->high - d->low) return now;
   const char *const version = version_of(d, ELF64_R_SYM(r->r_info));
-#if defined(__GLIBC__)
   void *const own = version ? replaced(name) : NULL;
-  const uintptr_t found = (uintptr_t)(own ? own : version ? dlvsym(RTLD_DEFAULT, name, version) : dlsym(RTLD_DEFAULT, name));
-#else
-  (void)version;
-  const uintptr_t found = (uintptr_t)dlsym(RTLD_DEFAULT, name);
-#endif
+  const uintptr_t found = (uintptr_t)(own ? own : lr_any_definition(name, version));
   return found - d->low < d->high - d->low ? 0 : found;
 }
 
@@ -279,12 +273,12 @@ __attribute__((noinline)) LR_OWN static int plain_backtrace(void **buffer, int s
   const int n = real_backtrace(buffer, size);
   const int kept = drop_own_frames(buffer, size, buffer, n);
   if (n < size || size <= 0 || size > MOST) return kept;
-  const int error = errno, more = 2 * size + 2;
+  const int error = program_errno, more = 2 * size + 2;
   const size_t bytes = (size_t)more * sizeof(void *);
   void **const all = plat_pages(bytes, 0);
   const int whole = all ? drop_own_frames(buffer, size, all, real_backtrace(all, more)) : kept;
   if (all) plat_pages_free(all, bytes);
-  errno = error;
+  program_errno = error;
   return whole;
 }
 
@@ -362,7 +356,7 @@ LR_OWN static int choose(const struct dynamic *d, const ElfW(Rela) * r, struct l
   call->target = target_of(d, r, name);
   if (!call->target) return 0;
   struct search s = {name, call->target, 1, 0, ""};
-  dl_iterate_phdr(each_library, &s);
+  lr_each_module(each_library, &s);
   if (!s.address || !lr_fits(lr_settings.libcalls, s.file, name)) return 0;
   /* This differs from the target if the library chooses the code (IFUNC), or if the recorder replaces the function. */
   call->function = s.address;
@@ -391,7 +385,7 @@ LR_OWN void lr_libcalls_look(void) {
     lr_tell("logrec: LOGREC_LIBCALLS is not for programs with a sanitizer or a shadow stack: calls into libraries are left out");
     return;
   }
-  dl_iterate_phdr(first_module, &d);
+  lr_each_module(first_module, &d);
   if (!d.symbols || !d.names) return;
   struct slot *const slots = plat_pages(MOST_SLOTS * sizeof *slots, 0);
   const size_t n = slots ? collect(&d, slots) : 0;

@@ -108,6 +108,8 @@ LR_OWN void plat_locks_reset(void) {
 typedef char check_saved[sizeof(sigset_t) + 2 * sizeof(uint64_t) <= sizeof(struct plat_saved) ? 1 : -1];
 enum { LEVEL_TAKEN = 17, WAS_BARRED = 2 };
 
+/* The C library cancels a thread, and changes ids in all threads, by signals that it blocks nowhere itself. A thread that was
+ * cancelled asynchronously would end here, with a lock. */
 LR_OWN void lr_block_signals(sigset_t *saved) {
   sigset_t all;
   sigfillset(&all);
@@ -126,13 +128,10 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
     s->words[LEVEL_TAKEN] = WAS_BARRED;
     return;
   }
-  const int error = errno;
+  /* Nothing that is called here is a place where threads end that are cancelled: system calls are the recorder's own. */
+  s->words[0] = (uint64_t)(uint32_t)program_errno;
   lr_block_signals((sigset_t *)&s->words[1]);
-  /* Files are opened and written with locks held: that may not end the thread. */
-  int cancel;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-  s->words[0] = (uint64_t)(uint32_t)error | (uint64_t)(uint32_t)cancel << 32;
-  /* Whatever is called from here on of the program, such as a close of its own, is not recorded. */
+  /* Whatever is called from here on of the program is not recorded. */
   lr_busy++;
   uint32_t *const here = lr_load(&lr_not_forked);
   if (LR_UNLIKELY(here && !lr_load(here)) && !__atomic_exchange_n(here, 1, __ATOMIC_ACQ_REL)) lr_fork_child();
@@ -140,18 +139,16 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
   struct lr_thread *t = lr_self_get();
   s->words[LEVEL_TAKEN] = lr_alive(t) && lr_idle(&t->level[0]);
   if (s->words[LEVEL_TAKEN]) t->level[0].inside = (uintptr_t)s;
-  errno = error;
 }
 LR_OWN void plat_slow_end(const struct plat_saved *s) {
   if (s->words[LEVEL_TAKEN] == WAS_BARRED) return;
   struct lr_thread *t = lr_self_get();
   lr_busy--;
   if (s->words[LEVEL_TAKEN] && t->level[0].inside == (uintptr_t)s) t->level[0].inside = t->mode;
-  int was;
-  pthread_setcancelstate((int)(s->words[0] >> 32), &was);
-  lr_own_mask(SIG_SETMASK, (const sigset_t *)&s->words[1], NULL);
-  errno = (int)(uint32_t)s->words[0];
+  program_errno = (int)(uint32_t)s->words[0];
   __atomic_fetch_sub(&slow_paths, 1, __ATOMIC_SEQ_CST);
+  /* A thread that was cancelled meanwhile ends in this call. */
+  lr_own_mask(SIG_SETMASK, (const sigset_t *)&s->words[1], NULL);
 }
 LR_OWN int plat_in_handler(const struct plat_saved *s) {
   return s->words[LEVEL_TAKEN] == WAS_BARRED || !sigisemptyset((const sigset_t *)&s->words[1]) || plat_on_signal_stack();

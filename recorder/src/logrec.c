@@ -19,12 +19,14 @@ LR_COLD static void leave_slow(uintptr_t address, unsigned kind, uintptr_t frame
 
 LR_INLINE void enter(const void *address, unsigned kind, uintptr_t frame, uintptr_t site) {
   const uintptr_t a = (uintptr_t)address;
+  if (lr_is_early()) return;
   const int first = !lr_has_come_by(LR_API) && lr_relaxed(&lr_mode) != LR_OFF;
   if (LR_UNLIKELY(first || !lr_fast_enter(a, kind, frame, lr_frame(), LR_BY_HAND, (uint32_t)a | 1)))
     enter_slow(a, kind, frame, lr_frame(), site);
 }
 
 LR_INLINE void leave(const void *address, unsigned kind, uintptr_t frame, int exact) {
+  if (lr_is_early()) return;
   if (LR_UNLIKELY(!lr_fast_leave((uintptr_t)address, kind, frame, exact))) leave_slow((uintptr_t)address, kind, frame, lr_frame(), exact);
 }
 

@@ -30,7 +30,7 @@ LR_OWN uint64_t lr_address_room(void) {
   text[lr_read_file("/proc/self/statm", text, sizeof text - 1)] = 0;
   uint64_t used = 0;
   for (const char *s = text; *s >= '0' && *s <= '9'; s++) used = used * 10 + (uint64_t)(*s - '0');
-  used *= (uint64_t)sysconf(_SC_PAGESIZE);
+  used *= lr_page_size();
   const uint64_t ours = lr_load(&mapped), programs = used > ours ? used - ours : 0;
   const uint64_t most = limit.rlim_cur > programs ? (limit.rlim_cur - programs) / SHARE : 0;
   /* The limit may have come later, when the recorder had more: then a very small part of what is left. */

@@ -1,6 +1,6 @@
-/* modules_linux.c: which modules are loaded, by dl_iterate_phdr. */
+/* modules_linux.c: which modules are loaded, as the C library tells. */
 
-#include "system_linux.h"
+#include "lookup_linux.h"
 
 #if !defined(_WIN32)
 
@@ -50,7 +50,7 @@ LR_OWN static int count(struct dl_phdr_info *info, size_t size, void *p) {
 
 LR_OWN int plat_modules_changed(void) {
   struct counts c = {0, 0};
-  dl_iterate_phdr(count, &c);
+  lr_each_module(count, &c);
   return c.adds != lr_load(&adds) || c.subs != lr_load(&subs);
 }
 
@@ -169,7 +169,7 @@ LR_OWN static void make_absolute(struct module *m) {
 LR_OWN static void write_load(const struct module *m, uint64_t time) {
   struct stat s;
   const int has_file = m->path[0] == '/' && stat(m->path, &s) == 0;
-  const uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
+  const uintptr_t vdso = lr_auxiliary(AT_SYSINFO_EHDR);
   const int system = !has_file && vdso && m->base == vdso;
   struct lr_body *b = lr_record_begin();
   if (!b) return;
@@ -220,7 +220,7 @@ LR_OWN static void scan(void) {
   int some = 0; /* of them were found: there is no room for all */
   for (;;) {
     found_count = 0;
-    dl_iterate_phdr(collect, &c);
+    lr_each_module(collect, &c);
     if (found_count <= room) break;
     if (room < MODULES && make_room(found_count)) continue;
     found_count = room;

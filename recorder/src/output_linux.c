@@ -236,7 +236,6 @@ LR_OWN static void lr_output(int fd, const struct iovec *parts, int count, size_
     }
     if (lr_load(&own) != plat_pid()) return;
   }
-  const int error = errno;
   sigset_t saved;
   lr_block_signals(&saved);
   if (usable(s, fd) && lock_stream(s)) {
@@ -248,7 +247,6 @@ LR_OWN static void lr_output(int fd, const struct iovec *parts, int count, size_
     lr_store(&s->lock, 0);
   }
   lr_own_mask(SIG_SETMASK, &saved, NULL);
-  errno = error;
 }
 
 LR_INLINE void wrote(int fd, const void *data, ssize_t n) {
@@ -271,6 +269,9 @@ LR_OWN void lr_output_ends(void) {
 }
 
 /* ---- what the program calls ---- */
+
+#undef write
+#undef writev
 
 typedef ssize_t (*write_function)(int, const void *, size_t);
 LOGREC_API ssize_t write(int fd, const void *data, size_t n);
@@ -298,14 +299,14 @@ static stream_function stream_write;
 
 LR_OWN static ssize_t watched_stream_write(FILE *f, const void *data, ssize_t n) {
   const ssize_t done = stream_write(f, data, n);
-  wrote(fileno_unlocked(f), data, done);
+  wrote(f->_fileno, data, done);
   return done;
 }
 
 /* redirect replaces the function in a table of a stream's functions. */
 LR_OWN static int redirect(const char *table) {
   enum { WRITE_SLOT = 15, PAGE = 4096 };
-  stream_function *const functions = dlsym(RTLD_DEFAULT, table);
+  stream_function *const functions = lr_library_function(table);
   if (!functions || functions[WRITE_SLOT] != stream_write) return 0;
   const uintptr_t at = (uintptr_t)&functions[WRITE_SLOT], page = at & ~(uintptr_t)(PAGE - 1);
   if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0) return 0;
@@ -317,7 +318,7 @@ LR_OWN static int watch_streams(void) {
   union {
     void *object;
     stream_function function;
-  } own = {dlsym(RTLD_DEFAULT, "_IO_file_write")};
+  } own = {lr_library_function("_IO_file_write")};
   stream_write = own.function;
   if (!stream_write || !redirect("_IO_file_jumps")) return 0;
   redirect("_IO_wfile_jumps");

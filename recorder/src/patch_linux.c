@@ -12,7 +12,7 @@
  *
  * Only one thread at a time patches (patching); others go on without. */
 
-#include "system_linux.h"
+#include "lookup_linux.h"
 
 #include "patch.h"
 
@@ -500,7 +500,7 @@ LR_OWN static void look(void) {
   const uint32_t before = module_count;
   int first = 1;
   for (uint32_t i = 0; i < module_count; i++) modules[i].seen = 0;
-  dl_iterate_phdr(each_module, &first);
+  lr_each_module(each_module, &first);
   for (uint32_t i = before; i < module_count; i++) lr_sleds_set(modules[i].sleds, modules[i].count, state, 0);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < module_count; i++) {
@@ -519,7 +519,7 @@ LR_OWN static void look(void) {
 LR_OWN void lr_patch_look(void) {
   unsigned long long now[2] = {0, 0};
   if (!lr_settings.patch || lr_load(&lr_barred) || lr_load(&lr_patch_refused)) return;
-  dl_iterate_phdr(count, now);
+  lr_each_module(count, now);
   if ((looked && now[0] == lr_load(&adds) && now[1] == lr_load(&subs)) || !begin_patching()) return;
   if (!modules) modules = plat_pages(MODULES * sizeof *modules, 0);
   const uint32_t had = ways;

@@ -80,7 +80,7 @@ LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
   uint8_t *page = MAP_FAILED;
   /* Between libraries there is little room, and below them the log is mapped. Another thread may take the place meanwhile. */
   for (int i = 0; i < ATTEMPTS && page == MAP_FAILED; i++) {
-    struct place p = {low, high, PAGE * 16, (uintptr_t)sbrk(0), 0, 0};
+    struct place p = {low, high, PAGE * 16, lr_break(), 0, 0};
     lr_each_mapping(see_gap, &p);
     if (!p.found) return 0;
     page = mmap((void *)p.found, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);

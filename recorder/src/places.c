@@ -4,7 +4,6 @@
  * logrec_arguments and logrec_result take a level as hooks do (event.c), and the lock only for the first values of a
  * place. A signal handler may call them. */
 
-#include "guard.h"
 #include "hot.h"
 #include "logrec_values.h"
 
@@ -120,13 +119,6 @@ LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
     lr_store16(p, LRF_TEXT_NULL);
     return p + 2;
   }
-#if LR_HAVE_GUARD
-  enum { FIRST = 4096 };
-  if (s >= FIRST && lr_guard_open(lr_frame())) {
-    got = lr_guarded_text(p + 2, s, MOST_TEXT + 1);
-    n = got && !p[1 + got] ? got - 1 : got;
-  } else
-#endif
   while (got <= MOST_TEXT && n == got) {
     /* A copy that reaches an unreadable page may copy nothing at all, so it is done page by page. */
     const size_t page = PAGE - (s + got) % PAGE, left = MOST_TEXT + 1 - got;

@@ -47,6 +47,12 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #define LR_NO_SLED
 #endif
 #define LR_OWN __attribute__((no_instrument_function LR_NO_SLED))
+/* The same for what is called before a sanitizer has started, when code that it has changed must not run. */
+#if defined(__has_feature)
+#define LR_PLAIN __attribute__((no_sanitize("address", "thread", "memory", "undefined"))) LR_OWN
+#else
+#define LR_PLAIN __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN
+#endif
 #define LR_COLD __attribute__((no_instrument_function LR_NO_SLED, noinline, cold))
 #define LR_NOINLINE __attribute__((noinline))
 #define LR_INLINE static inline __attribute__((no_instrument_function, always_inline))
@@ -101,6 +107,23 @@ extern __thread int lr_busy __attribute__((tls_model("initial-exec")));
 LR_INLINE int plat_busy(void) { return lr_busy; }
 #endif
 
+/* ---- before the program is loaded (early_linux.c) ---- */
+
+#if defined(__linux__)
+/* 1 before the program is known to be loaded: the hot path of a hook may not be taken, nor any other. On x86-64 the hooks of
+ * -finstrument-functions need not ask: until the start lr_taking leads them past the hot path. */
+extern uint32_t lr_early;
+/* 1 when it is loaded. The second is for an event, which is counted if it is too early; lr_is_early before the hot path. */
+int lr_begun(void);
+int lr_begun_event(void);
+LR_INLINE int lr_is_early(void) { return LR_UNLIKELY(lr_relaxed(&lr_early)) && !lr_begun_event(); }
+/* Says in the log how many were. With the lock. */
+void lr_write_early(void);
+#else
+LR_INLINE int lr_is_early(void) { return 0; }
+LR_INLINE void lr_write_early(void) {}
+#endif
+
 /* ---- clock ---- */
 
 #if defined(_WIN32)
@@ -135,7 +158,7 @@ uint64_t plat_counter(void);
 /* Monotonic time and wall time in ns, read one after the other. A caller that wants them close together reads them
  * several times. */
 void plat_times(uint64_t *monotonic, int64_t *wall);
-/* Seconds that local time is ahead of UTC. Called once at start. */
+/* Seconds that local time is ahead of UTC. With the lock. */
 int32_t plat_utc_offset(void);
 
 /* ---- memory ---- */
@@ -198,8 +221,8 @@ void plat_modules_unlock(void);
 /* Both are free again: in a forked child, on its slow path. */
 void plat_locks_reset(void);
 
-/* What a slow path changes and must put back: the signal mask, whether the thread
- * may be cancelled, and errno, or GetLastError. plat_slow_begin blocks all signals,
+/* What a slow path changes and must put back: the signal mask, with the signal by which the
+ * thread is cancelled, and errno, or GetLastError. plat_slow_begin blocks all signals,
  * and tells the core of a child that no fork handler ran in: lr_fork_child. */
 struct plat_saved {
   uint64_t words[18];

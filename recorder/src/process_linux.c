@@ -21,7 +21,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-LR_OWN uint32_t plat_pid(void) { return (uint32_t)syscall(SYS_getpid); }
+/* A forked child of a process that may make no system calls records nothing, whose it ever is. */
+LR_OWN uint32_t plat_pid(void) { return LR_UNLIKELY(lr_load(&lr_barred)) ? lr_global.pid : (uint32_t)syscall(SYS_getpid); }
 
 LR_OWN void plat_process(struct plat_process *p) {
   memset(p, 0, sizeof *p);
@@ -42,7 +43,7 @@ LR_OWN void plat_process(struct plat_process *p) {
   lr_main_stack = 0;
   if (s)
     for (s++; *s >= '0' && *s <= '9'; s++) lr_main_stack = lr_main_stack * 10 + (uintptr_t)(*s - '0');
-  if (plat_thread_id() == p->pid && !lr_main_block) lr_main_block = (uintptr_t)pthread_self();
+  if (plat_thread_id() == p->pid && !lr_main_block) lr_main_block = lr_thread_block();
   struct utsname u;
   if (uname(&u) == 0) {
     const char *part[] = {u.sysname, " ", u.release, " ", u.machine};
@@ -65,7 +66,7 @@ static size_t early_length;
 
 LR_OWN int plat_environment_known(void) {
   enum { MOST = 2 << 20 };
-  if (environ || early_length || getauxval(AT_SECURE)) return 1;
+  if (environ || early_length || plat_raised_rights()) return 1;
   if (!early) early = plat_pages(MOST, 0);
   if (early) early_length = lr_read_file("/proc/self/environ", early, MOST - 1);
   return early_length > 0;
@@ -96,7 +97,7 @@ LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size,
   return buffer;
 }
 
-LR_OWN int plat_raised_rights(void) { return getauxval(AT_SECURE) != 0; }
+LR_OWN int plat_raised_rights(void) { return lr_auxiliary(AT_SECURE) != 0; }
 
 /* The sign that a message was given is a mapping, whose name other processes can read. The program would see a
  * variable of the environment or a descriptor, and a file would outlive it. */

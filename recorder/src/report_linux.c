@@ -55,7 +55,7 @@ LR_OWN static struct start *sealed(void) {
 }
 
 LR_OWN static int seal(void *p, size_t size) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const size_t page = lr_page_size();
   return mprotect(p, (size + page - 1) / page * page, PROT_READ) == 0;
 }
 
@@ -203,7 +203,7 @@ LR_OWN static int start(void *context) {
     while (!lr_load(&o->go)) pause_ms(1);
     for (int i = 0; o->stop && i < MOST_ROUNDS && stop_threads(o) > 0; i++) continue;
     o->starter = (uint32_t)syscall(SYS_getpid);
-    const long child = clone(run, stacks[1] + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, o);
+    const long child = lr_clone(run, stacks[1] + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, o);
     if (child > 0) wait_for(child, lr_settings.report_seconds * 1000);
     lr_store(&o->done, 1);
     /* If the program does not die after all, its threads are let go. */
@@ -225,7 +225,7 @@ LR_OWN void plat_report(const char *log, int dies) {
   o.go = o.done = 0;
   char *const arguments[] = {sealed()->command, crash, flag, sealed()->folder, end, (char *)(uintptr_t)log, NULL};
   memcpy(o.arguments, arguments, sizeof arguments);
-  const long child = clone(start, stacks[0] + STACK, CLONE_VM, &o);
+  const long child = lr_clone(start, stacks[0] + STACK, CLONE_VM, &o);
   if (child < 0) return;
 #if defined(PR_SET_PTRACER)
   /* Yama may allow only ancestors to trace a process. */

@@ -53,12 +53,12 @@ static const struct needed needed[] = {{"rt_sigprocmask", SYS_rt_sigprocmask, {S
               {"fallocate", SYS_fallocate, {700, 0, 0, 4096}},
               {"pwritev", SYS_pwritev, {700, 1, 1}},
               {"ftruncate", SYS_ftruncate, {700, 4096}},
+#if !LR_OWN_CALLS
               {"fstat", SYS_fstat, {700, 1}},
+              {"getrlimit", SYS_getrlimit, {1, 1}},
+#endif
 #if defined(SYS_newfstatat)
               {"newfstatat", SYS_newfstatat, {700, 1, 1, 0x1000 /* AT_EMPTY_PATH */}},
-#endif
-#if defined(SYS_getrlimit)
-              {"getrlimit", SYS_getrlimit, {1, 1}},
 #endif
               {"prlimit64", SYS_prlimit64, {0, 1, 0, 1}},
               {"sigaltstack", SYS_sigaltstack, {0, 1}},
@@ -66,7 +66,9 @@ static const struct needed needed[] = {{"rt_sigprocmask", SYS_rt_sigprocmask, {S
               {"openat", SYS_openat, {(uint64_t)AT_FDCWD, 1, O_RDONLY | O_CLOEXEC}},
               {"read", SYS_read, {3, 1, 64}},
               {"close", SYS_close, {3}},
-#if defined(SYS_readlink)
+#if LR_OWN_CALLS
+              {"readlinkat", SYS_readlinkat, {(uint64_t)AT_FDCWD, 1, 1, 64}},
+#else
               {"readlink", SYS_readlink, {1, 1, 64}},
 #endif
               {"getcwd", SYS_getcwd, {1, 64}},
@@ -80,6 +82,21 @@ static const struct needed needed_in_crash[] = {{"rt_sigaction", SYS_rt_sigactio
                                                 {"process_vm_writev", SYS_process_vm_writev, {1, 1, 1, 1, 1, 0}},
                                                 {"fchmod", SYS_fchmod, {700, 0600}},
                                                 {"clock_nanosleep", SYS_clock_nanosleep, {CLOCK_MONOTONIC, 0, 1, 0}}};
+
+/* Further ones of the start, which the programs make that a sandboxed one starts. */
+static const struct needed needed_at_start[] = {{"fcntl", SYS_fcntl, {3, F_DUPFD_CLOEXEC, 700}},
+                                                {"uname", SYS_uname, {1}},
+                                                {"getppid", SYS_getppid, {0}},
+                                                {"pwrite64", SYS_pwrite64, {700, 1, 1, 0}},
+                                                {"mprotect", SYS_mprotect, {4096, 4096, PROT_READ}},
+                                                {"getrusage", SYS_getrusage, {(uint64_t)RUSAGE_CHILDREN, 1}},
+                                                {"ioctl", SYS_ioctl, {2, TCGETS, 1}},
+#if defined(SYS_memfd_create)
+                                                {"memfd_create", SYS_memfd_create, {1, 1}},
+#endif
+                                                {"faccessat", SYS_faccessat, {(uint64_t)AT_FDCWD, 1, R_OK}},
+                                                {"unlinkat", SYS_unlinkat, {(uint64_t)AT_FDCWD, 1}}};
+uint32_t lr_children_refused;
 
 /* load reads a word of the data that a filter gets; 0 behind its end. */
 LR_OWN static uint32_t load(const struct seccomp_data *d, uint32_t at) {
@@ -166,6 +183,8 @@ LR_OWN static const char *lacking(const struct sock_fprog *f, const struct neede
   return NULL;
 }
 
+#define LACKS(list) lacking(f, list, sizeof list / sizeof *list)
+
 /* bar_for stops the recording where a call of seccomp, or of prctl for the same, does
  * not let it go on. */
 LR_OWN static int bar_for(int strict, const struct sock_fprog *f) {
@@ -173,11 +192,12 @@ LR_OWN static int bar_for(int strict, const struct sock_fprog *f) {
   const int sound = f && f->filter && f->len && f->len <= BPF_MAXINSNS;
   lr_store(&lr_patch_refused, 1);
   /* The crash handler could not restore the program's signals under this filter, so they are given back now. */
-  if (strict || (sound && lacking(f, needed_in_crash, sizeof needed_in_crash / sizeof *needed_in_crash))) lr_crash_release();
+  if (strict || (sound && LACKS(needed_in_crash))) lr_crash_release();
   const struct needed *const copying = &needed_in_crash[3];
   if (sound && lacking(f, copying, 1)) lr_store(&lr_memory_refused, 1);
+  if (sound && (LACKS(needed) || LACKS(needed_in_crash) || LACKS(needed_at_start))) lr_store(&lr_children_refused, 1);
   if (strict) return lr_bar("the program asks for seccomp's strict mode");
-  const char *name = sound ? lacking(f, needed, sizeof needed / sizeof *needed) : NULL;
+  const char *name = sound ? LACKS(needed) : NULL;
   if (!name) return 0;
   lr_crash_release();
   char why[sizeof begin + 32];
@@ -201,24 +221,6 @@ __asm__(
     "  cmp $231,%rdi\n" /* exit_group */
     "  je lr_watched_syscall\n"
     "  cmp $317,%rdi\n" /* seccomp */
-    "  je lr_watched_syscall\n"
-    "  cmp $13,%rdi\n" /* rt_sigaction */
-    "  je lr_watched_syscall\n"
-    "  cmp $14,%rdi\n" /* rt_sigprocmask */
-    "  je lr_watched_syscall\n"
-    "  cmp $130,%rdi\n" /* rt_sigsuspend */
-    "  je lr_watched_syscall\n"
-    "  cmp $270,%rdi\n" /* pselect6 */
-    "  je lr_watched_syscall\n"
-    "  cmp $271,%rdi\n" /* ppoll */
-    "  je lr_watched_syscall\n"
-    "  cmp $281,%rdi\n" /* epoll_pwait */
-    "  je lr_watched_syscall\n"
-    "  cmp $333,%rdi\n" /* io_pgetevents */
-    "  je lr_watched_syscall\n"
-    "  cmp $426,%rdi\n" /* io_uring_enter */
-    "  je lr_watched_syscall\n"
-    "  cmp $441,%rdi\n" /* epoll_pwait2 */
     "  je lr_watched_syscall\n"
     ".globl lr_raw_syscall\n"
     ".hidden lr_raw_syscall\n"
@@ -250,27 +252,8 @@ __asm__(
 #define lr_raw_syscall(n, a, b, c, d, e, f) syscall(n, a, b, c, d, e, f)
 #endif
 
-#if defined(__x86_64__) && defined(__LP64__)
-/* is_of_signals tells whether a call may change the thread's mask, or what signals do. */
-LR_OWN static int is_of_signals(long number) {
-  enum { IO_PGETEVENTS = 333, IO_URING_ENTER = 426, EPOLL_PWAIT2_CALL = 441 };
-  return number == SYS_rt_sigaction || number == SYS_rt_sigprocmask || number == SYS_rt_sigsuspend || number == SYS_pselect6 ||
-         number == SYS_ppoll || number == SYS_epoll_pwait || number == IO_PGETEVENTS || number == IO_URING_ENTER || number == EPOLL_PWAIT2_CALL;
-}
-#endif
-
 /* The seventh argument is on the stack, where callers of syscall put it. */
 LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long number, long a, long b, long c, long d, long e, long f) {
-#if defined(__x86_64__) && defined(__LP64__)
-  if (is_of_signals(number)) {
-    if (number == SYS_rt_sigaction && b) lr_guard_close_here();
-    if (number == SYS_rt_sigprocmask && b && a != SIG_BLOCK) lr_guard_doubt();
-    lr_guard_changing();
-    const long result = lr_raw_syscall(number, a, b, c, d, e, f);
-    lr_guard_changed();
-    return result;
-  }
-#endif
   const int caught = plat_crash_caught();
   int bars = 0;
   if (number == SYS_exit_group) {
@@ -285,8 +268,6 @@ LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long 
     bars = lr_bar("the program may not read the processor's counter any more");
   }
   lr_sandboxed |= bars;
-  const int concerns = number == SYS_seccomp || (number == SYS_prctl && (a == PR_SET_SECCOMP || a == PR_SET_TSC));
-  if (concerns) lr_guard_choose();
   const long result = lr_raw_syscall(number, a, b, c, d, e, f);
   /* A positive result is a descriptor, or the id of a thread to which the filter could not be applied. */
   const int failed_thread = number == SYS_seccomp && result > 0 && (b & SECCOMP_FILTER_FLAG_TSYNC) && !(b & 8 /* NEW_LISTENER */);

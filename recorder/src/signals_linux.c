@@ -33,13 +33,13 @@ static uint32_t table_pid;
 /* Signals for which the kernel has the program's disposition for good: 1 << number. */
 static uint32_t given_back;
 
-LR_OWN int plat_crash_caught(void) { return lr_load(&caught) && lr_settings.crash != LR_CRASH_OFF; }
+LR_PLAIN int plat_crash_caught(void) { return lr_load(&caught) && lr_settings.crash != LR_CRASH_OFF; }
 
-LR_OWN static int is_crash(int number) { return number > 0 && number < SIGNALS && crash_mask >> number & 1; }
+LR_PLAIN static int is_crash(int number) { return number > 0 && number < SIGNALS && crash_mask >> number & 1; }
 
 typedef int (*sigaction_function)(int, const struct sigaction *, struct sigaction *);
 
-LR_OWN static int kernel(int number, const struct sigaction *now, struct sigaction *old) {
+LR_PLAIN static int kernel(int number, const struct sigaction *now, struct sigaction *old) {
 #if defined(LOGREC_NO_INTERPOSE)
   return sigaction(number, now, old);
 #else
@@ -47,6 +47,8 @@ LR_OWN static int kernel(int number, const struct sigaction *now, struct sigacti
   return real_sigaction(number, now, old);
 #endif
 }
+
+LR_OWN void lr_set_action(int number, const struct sigaction *a) { kernel(number, a, NULL); }
 
 LR_OWN static int is_default(const struct sigaction *a) { return !(a->sa_flags & SA_SIGINFO) && a->sa_handler == SIG_DFL; }
 LR_OWN static int is_ignored(const struct sigaction *a) { return !(a->sa_flags & SA_SIGINFO) && a->sa_handler == SIG_IGN; }
@@ -100,9 +102,7 @@ static void once(int number, siginfo_t *info, void *context) {
 LR_OWN void lr_disposition_give_back(int number) {
   const struct sigaction own = program[number];
   __atomic_fetch_or(&given_back, 1u << number, __ATOMIC_ACQ_REL);
-  lr_guard_pause();
   kernel(number, &own, NULL);
-  lr_guard_resume();
 }
 
 /* ---- the table ---- */
@@ -125,7 +125,6 @@ LR_OWN static void unlock_table(const sigset_t *saved) {
 
 LR_OWN void lr_dispositions_forked(void) {
   lr_store(&table_lock, 0);
-  lr_guard_forked();
   /* A signal that was given back stays so: the child has its dispositions from the parent. */
   table_pid = plat_pid();
 }
@@ -142,19 +141,14 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
     was = program[number];
     if (now) {
       action_for(number, &wanted, &a);
-      lr_guard_pause();
       result = kernel(number, &a, NULL);
       if (result == 0) program[number] = wanted;
-      lr_guard_resume();
     }
   } else {
-    if (now) lr_guard_close_here();
     result = kernel(number, now, &was);
     if (was.sa_sigaction == lr_crash_handler || was.sa_sigaction == once || was.sa_sigaction == bus) was = program[number];
   }
-  const int error = errno;
   unlock_table(&saved);
-  errno = error;
   if (result == 0 && old) *old = was;
   return result;
 }
@@ -196,7 +190,6 @@ LR_OWN void plat_crash_catch(int always) {
       if (a.sa_sigaction == lr_crash_handler || a.sa_sigaction == bus) kernel(n, &a, NULL);
     }
     lr_store(&caught, 1);
-    lr_guard_choose();
   }
   unlock_table(&saved);
   if (mode != LR_CRASH_OFF) plat_report_prepare();
@@ -209,7 +202,6 @@ LR_OWN void lr_crash_release(void) {
   for (size_t i = 0; i < sizeof crash_signals / sizeof *crash_signals; i++)
     if (is_crash(crash_signals[i])) kernel(crash_signals[i], &program[crash_signals[i]], NULL);
   if (plat_pid() == table_pid) lr_store(&caught, 0);
-  lr_guard_choose();
   unlock_table(&saved);
 }
 
@@ -220,14 +212,8 @@ LR_OWN void lr_crash_release(void) {
 #define OURS(number) (is_crash(number) && lr_load(&caught))
 
 LOGREC_API int sigaction(int number, const struct sigaction *now, struct sigaction *old);
-__attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN int sigaction(int number, const struct sigaction *now,
-                                                                                    struct sigaction *old) {
-  static sigaction_function real;
-  if (now) lr_guard_handler(now);
-  if (OURS(number)) return set_disposition(number, now, old);
-  /* Sanitizers call it before anything else may be called. */
-  if (!real) *(void **)&real = dlsym(RTLD_NEXT, "sigaction");
-  return real(number, now, old);
+LR_PLAIN int sigaction(int number, const struct sigaction *now, struct sigaction *old) {
+  return OURS(number) ? set_disposition(number, now, old) : kernel(number, now, old);
 }
 
 typedef void (*handler)(int);
@@ -237,7 +223,7 @@ typedef handler (*signal_function)(int, handler);
 LR_OWN static handler set_handler(int number, handler h, int flags, int blocks_itself) {
   struct sigaction a, old;
   if (h == SIG_ERR) {
-    errno = EINVAL;
+    program_errno = EINVAL;
     return SIG_ERR;
   }
   memset(&a, 0, sizeof a);
@@ -251,7 +237,6 @@ LR_OWN static handler set_handler(int number, handler h, int flags, int blocks_i
   LOGREC_API handler name(int number, handler h);                              \
   LR_OWN handler name(int number, handler h) {                                 \
     ORIGINAL(signal_function, i, signal);                                      \
-    lr_guard_plain_handler(h);                                                 \
     return OURS(number) ? set_handler(number, h, flags, blocks_itself) : real_signal(number, h); \
   }
 SIGNAL(signal, SIGNAL_SET, SA_RESTART, 1)
@@ -265,19 +250,18 @@ SIGNAL(__sysv_signal, SIGNAL_SYSV, (int)SA_RESETHAND | SA_NODEFER, 0)
 LOGREC_API handler sigset(int number, handler h);
 LR_OWN handler sigset(int number, handler h) {
   ORIGINAL(signal_function, SIGSET, sigset);
-  lr_guard_plain_handler(h);
   if (!OURS(number)) return real_sigset(number, h);
   sigset_t only, was;
   sigemptyset(&only);
   sigaddset(&only, number);
   if (h == SIG_HOLD) {
-    pthread_sigmask(SIG_BLOCK, &only, &was);
+    lr_own_mask(SIG_BLOCK, &only, &was);
     struct sigaction now;
     return sigismember(&was, number) ? SIG_HOLD : set_disposition(number, NULL, &now) == 0 ? now.sa_handler : SIG_ERR;
   }
   const handler old = set_handler(number, h, 0, 0);
   if (old == SIG_ERR) return old;
-  pthread_sigmask(SIG_UNBLOCK, &only, &was);
+  lr_own_mask(SIG_UNBLOCK, &only, &was);
   return sigismember(&was, number) ? SIG_HOLD : old;
 }
 
@@ -292,10 +276,13 @@ LR_OWN int sigignore(int number) {
 
 /* The C library's is the system call, too. Sanitizers call it before anything else may be called. */
 LOGREC_API int sigaltstack(const stack_t *now, stack_t *old);
-__attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN int sigaltstack(const stack_t *now, stack_t *old) {
+LR_PLAIN int sigaltstack(const stack_t *now, stack_t *old) {
   stack_t was;
-  const int result = (int)syscall(SYS_sigaltstack, now, &was);
-  if (result != 0) return result;
+  const long result = lr_system(SYS_sigaltstack, (long)now, (long)&was, 0, 0, 0, 0);
+  if (result != 0) {
+    program_errno = (int)-result;
+    return -1;
+  }
   /* The recorder's stack is hidden from the program, which has not set it. */
   if (lr_crash_stack_is_ours(was.ss_sp)) {
     memset(&was, 0, sizeof was);
@@ -305,8 +292,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN int sigalt
   if (now && (now->ss_flags & SS_DISABLE)) lr_crash_stack_again();
   struct lr_thread *t = lr_self_get();
   if (now && t != &lr_nobody) t->signal_known = 0;
-  lr_guard_unknown();
-  return result;
+  return 0;
 }
 
 #endif

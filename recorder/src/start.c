@@ -67,7 +67,6 @@ LR_OWN static void forget(void) {
   lr_global.places = 0;
   lr_global.ways = 0;
   lr_global.header = NULL;
-  lr_global.first_clock = NULL;
 }
 
 /* say_special says that a log cannot be written into what the name names. */
@@ -172,6 +171,7 @@ LR_COLD void lr_start(void) {
   write_process(&process);
   lr_write_clock();
   if (early) lr_put_clock(early);
+  lr_write_early();
   if (lr_settings.ring) lr_write_setting("LOGREC", "ring");
   lr_write_setting("LOGREC_FILE", lr_settings.file);
   lr_write_setting("LOGREC_INCLUDE", lr_settings.include);

@@ -3,10 +3,6 @@
 #ifndef LOGREC_SYSTEM_LINUX_H
 #define LOGREC_SYSTEM_LINUX_H
 
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
-
 #include "core.h"
 
 #if !defined(_WIN32)
@@ -18,10 +14,10 @@
 #pragma GCC visibility push(hidden)
 #endif
 
-/* ---- clock_linux.c ---- */
+/* ---- zone_linux.c ---- */
 
-/* For plat_utc_offset. It may allocate. */
-void lr_find_utc_offset(void);
+/* Seconds that a zone is ahead of UTC at a time; zone: as TZ has it, NULL: the system's. */
+int32_t lr_offset_of_zone(const char *zone, int64_t now);
 
 /* ---- memory_linux.c ---- */
 
@@ -96,6 +92,8 @@ void lr_crash_stack_again(void);
 
 /* 1 if the program has a handler of its own for a signal of a crash. */
 int lr_disposition_is_handler(int number);
+/* Sets what the program is not told of: not for a signal of a crash. */
+void lr_set_action(int number, const struct sigaction *a);
 /* The signal has what the program set, from now on; called by the crash handler. */
 void lr_disposition_give_back(int number);
 void lr_dispositions_forked(void);
@@ -106,49 +104,8 @@ void lr_crash_release(void);
 
 /* 1 if the process's system calls are filtered. */
 extern int lr_sandboxed;
-
-/* ---- guard_linux.c ---- */
-
-#if defined(__x86_64__) && defined(__LP64__) && defined(__GLIBC__) && !defined(LOGREC_NO_INTERPOSE)
-/* Handlers may have changed. They are about to, until lr_guard_resume. */
-void lr_guard_choose(void);
-void lr_guard_pause(void);
-void lr_guard_resume(void);
-/* No other thread of the process changes them any more: it is a new one. */
-void lr_guard_forked(void);
-/* The way is closed for good; the second: by a child in its parent's memory not for the parent. */
-void lr_guard_close(void);
-void lr_guard_close_here(void);
-/* This thread's mask may be another one by now; it is changed, or another for as long as the thread waits, until
- * lr_guard_changed. The program, maybe one of its handlers, has let a signal of a fault through that was blocked:
- * if it was a handler, it is blocked again when that returns, and nobody tells. */
-void lr_guard_unknown(void);
-void lr_guard_changing(void);
-void lr_guard_changed(void);
-void lr_guard_doubt(void);
-/* The program sets a handler for some signal; the second: none that blocks others. */
-void lr_guard_handler(const struct sigaction *a);
-void lr_guard_plain_handler(void (*h)(int));
-/* pthread_sigmask for the recorder, which gives back what it has changed. */
-int lr_own_mask(int how, const sigset_t *set, sigset_t *old);
-/* Goes on behind a copy whose fault the signal is: 1. For the crash handler. */
-int lr_guard_fault(int number, const siginfo_t *info, void *context);
-#else
-LR_INLINE void lr_guard_choose(void) {}
-LR_INLINE void lr_guard_pause(void) {}
-LR_INLINE void lr_guard_resume(void) {}
-LR_INLINE void lr_guard_forked(void) {}
-LR_INLINE void lr_guard_close(void) {}
-LR_INLINE void lr_guard_close_here(void) {}
-LR_INLINE void lr_guard_unknown(void) {}
-LR_INLINE void lr_guard_changing(void) {}
-LR_INLINE void lr_guard_changed(void) {}
-LR_INLINE void lr_guard_doubt(void) {}
-LR_INLINE void lr_guard_handler(const struct sigaction *a) { (void)a; }
-LR_INLINE void lr_guard_plain_handler(void (*h)(int)) { (void)h; }
-#define lr_own_mask pthread_sigmask
-LR_INLINE int lr_guard_fault(int number, const siginfo_t *info, void *context) { return (void)number, (void)info, (void)context, 0; }
-#endif
+/* 1 if they are for the programs that it starts, so that the recorder could not begin there. */
+extern uint32_t lr_children_refused;
 
 /* ---- lock_linux.c ---- */
 

@@ -44,8 +44,6 @@ LR_OWN static int reset_thread(struct lr_thread *t) {
   }
   t->mode = LR_IDLE + lr_global.switched;
   t->dropped = t->ending = t->named = 0;
-  /* Another thread had it, with another mask. */
-  t->guard = 0;
   t->jump.to = 0;
   t->id = plat_thread_id();
   t->stream = ++lr_global.streams;

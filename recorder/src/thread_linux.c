@@ -23,7 +23,7 @@ LR_OWN uint64_t plat_thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 
 LR_OWN void plat_thread_name(char *name, size_t size) {
   char comm[16] = "";
-  prctl(PR_GET_NAME, comm);
+  syscall(SYS_prctl, PR_GET_NAME, comm);
   size_t n = 0;
   for (; n + 1 < size && n < sizeof comm && comm[n]; n++) name[n] = comm[n];
   name[n] = 0;
@@ -130,7 +130,7 @@ LR_OWN static int see_address(uintptr_t low, uintptr_t high, void *context) {
 
 /* The C library puts a thread's block at the upper end of its stack. */
 LR_OWN int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high) {
-  const uintptr_t block = (uintptr_t)pthread_self();
+  const uintptr_t block = lr_thread_block();
   struct rlimit limit;
   uintptr_t size = (uintptr_t)1 << (sizeof(void *) == 8 ? 30 : 26);
   if (block != lr_main_block && block - frame <= LR_CLOSE_BY) return 1;

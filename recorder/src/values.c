@@ -2,8 +2,8 @@
  *
  * It runs in hooks while the vector registers of the recorded function are in use. So the compiler is told not to use
  * these, and no function is called that might; on Windows the hooks keep them all before they call anything. There are
- * no locks. Memory that pointers of the program lead to is copied with a guard where that is safe (guard_linux.c), else
- * with process_vm_readv or ReadProcessMemory, which return an error if the memory does not exist. */
+ * no locks. Memory that pointers of the program lead to is copied by the system (process_vm_readv,
+ * ReadProcessMemory), which returns an error if the memory does not exist. */
 
 #include "convention.h"
 
@@ -25,7 +25,6 @@
 
 #include "system_linux.h"
 
-#include "guard.h"
 #include "values.h"
 
 #include <errno.h>
@@ -34,14 +33,6 @@
 #endif
 
 enum { PAGE = 4096, POINTER_BYTES = sizeof(uintptr_t) };
-
-#if LR_HAVE_GUARD
-LR_INLINE int guarded(void) { return lr_guard_open((uintptr_t)__builtin_frame_address(0)); }
-#else
-LR_INLINE int guarded(void) { return 0; }
-#define lr_guarded_copy(to, from, n) ((void)(to), (void)(from), (void)(n), (size_t)0)
-#define lr_guarded_text lr_guarded_copy
-#endif
 
 #if defined(_WIN32)
 /* An exception handler would come after those of the program, and debuggers would stop at the faults. So the system
@@ -78,7 +69,6 @@ LR_OWN size_t lr_copy(uint8_t *to, uintptr_t from, size_t n) {
 /* Calls that a sanitizer inserts would change the registers of the system call. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN size_t lr_copy(uint8_t *to, uintptr_t from, size_t n) {
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
-  if (LR_LIKELY(guarded())) return lr_guarded_copy(to, from, n);
   if (lr_relaxed(&lr_memory_refused)) return 0;
   /* What one part leads to is copied whole or not at all. */
   const size_t here = PAGE - from % PAGE, first = n < here ? n : here;
@@ -128,9 +118,7 @@ LR_INLINE uintptr_t pointer_of(const struct lr_take *s, const struct lr_register
 LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
   size_t n = 0, length = LRF_TEXT_NULL;
   if (from) {
-    const int quick = from >= PAGE && guarded();
-    const size_t got = quick ? lr_guarded_text(p + 2, from, most + 1) : lr_copy(p + 2, from, most + 1);
-    if (quick && got) n = got - 1; /* the bytes before it are not 0 */
+    const size_t got = lr_copy(p + 2, from, most + 1);
     while (n < got && p[2 + n]) {
       n++;
       lr_barrier(); /* prevents the compiler from calling strlen, which uses vector registers */

@@ -230,8 +230,8 @@ command -v go >/dev/null && (cd "$here/../.." && CGO_ENABLED=0 go build -o "$bui
 if chosen names; then
   begun=$(date +%s)
   sanitize="-O1 -g $warnings -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-  gcc -std=c99 $sanitize -c "$src/demangle.c" -o "$build/demangle.o" &&
-    g++ -std=c++11 $sanitize "$here/names_test.cpp" "$build/demangle.o" -o "$build/names_test" && "$build/names_test" >"$build/names.log" 2>&1
+  (cd "$build" && gcc -std=c99 $sanitize -DLOGREC_NO_INTERPOSE -I"$include" -c "$src/demangle.c" "$src/own_linux.c" "$src/lookup_linux.c") &&
+    g++ -std=c++11 $sanitize "$here/names_test.cpp" "$build/demangle.o" "$build/own_linux.o" "$build/lookup_linux.o" -o "$build/names_test" && "$build/names_test" >"$build/names.log" 2>&1
   count names $?
 fi
 
@@ -263,9 +263,9 @@ if [ "$(uname -m)" = x86_64 ]; then
   at_once values gcc-values-O0 gcc g++ -O0 "-pg -mfentry -minstrument-return=call" no-tail pointers=100000
   # The program that it kills, and a filter of system calls, are not for sanitizers.
   at_once values asan-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-pg -mfentry -minstrument-return=call" \
-    pointers=20000 -sandbox -quick -kill
+    pointers=20000 -sandbox -kill
   # Its tail calls return.
-  at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail late-signals pointers=20000 -sandbox -quick -kill ${LANES:--wrong-plans}
+  at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail late-signals pointers=20000 -sandbox -kill ${LANES:--wrong-plans}
   # Of -finstrument-functions: pointers to anything. The thread sanitizer's calls come before the hooks, so that no pointer is
   # known to be anywhere by then.
   if [ -n "$logparse" ]; then

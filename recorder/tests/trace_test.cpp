@@ -374,10 +374,9 @@ static void testCancel() {
 
 static void testHandlers() {
   const Outcome o = run({"handlers"});
-  CHECK(o.status == 0, "status %#x: that many looks at the modules in handlers", o.status);
+  CHECK(o.status == 0, "status %#x: that often the recorder has called a function of the program", o.status);
   const Trace t = one(o, true);
   CHECK(enters(t, o.told.at("leaf")) == 1200001, "%llu", (ull)enters(t, o.told.at("leaf")));
-  CHECK(o.told.count("looks") && o.told.at("looks") > 0, "no look at the modules");
 }
 
 static void testSmallStack() {

@@ -6,7 +6,6 @@
 //	values_subject short N            N calls of which each has a value
 //	values_subject endless            calls until it is killed
 //	values_subject sandbox            kinds, behind a filter that kills who calls process_vm_readv
-//	values_subject quick              texts, where process_vm_readv is refused
 //	values_subject masks N            and masked-handler, waiting, unseen-masks, unblocking-handler, own-handler: N calls in
 //	                                  threads and handlers with masks of all kinds
 //	values_subject fork               a call in the parent, one in the child
@@ -364,17 +363,6 @@ HIDDEN static unsigned own_handler(long n) {
   return sum + unsigned(handled);
 }
 
-/* What a child of vfork does with handlers is not its parent's. */
-HIDDEN static void child_with_handlers() {
-  struct sigaction a;
-  memset(&a, 0, sizeof a);
-  a.sa_sigaction = on_fault;
-  a.sa_flags = SA_SIGINFO;
-  sigfillset(&a.sa_mask);
-  sigaction(SIGSEGV, &a, nullptr);
-  sigaction(SIGUSR2, &a, nullptr);
-}
-
 HIDDEN static void *thread(void *p) {
   for (long i = 0, n = (long)(intptr_t)p; i < n; i++) vs_sum(int(i), int(i) + 1), vs_text("of a thread", nullptr);
   return nullptr;
@@ -414,24 +402,6 @@ int main(int argc, char **argv) {
     vs_text("before", nullptr);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) return 77;
     kinds();
-  } else if (strcmp(what, "quick") == 0) {
-    // From its start on: what it does itself about filters the recorder sees.
-    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    const sock_fprog filter = {sizeof code / sizeof *code, code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) return 77;
-    execl(argv[0], argv[0], "quick-behind", (char *)nullptr);
-  } else if (strcmp(what, "quick-behind") == 0) {
-    vs_text("first", nullptr);
-    const pid_t child = vfork();
-    if (child == 0) {
-      child_with_handlers();
-      _exit(0);
-    }
-    waitpid(child, nullptr, 0);
-    prctl(PR_SET_NAME, "quick");
-    vs_text("then", nullptr);
   } else if (strcmp(what, "fork") == 0) {
     vs_sum(1, 2);
     if (fork() == 0) {

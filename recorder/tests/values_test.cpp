@@ -445,18 +445,6 @@ static void testSandbox() {
   checkKinds(r, true);
 }
 
-// Copies without system calls: the recorder's own signals and a child of vfork change nothing about them.
-static void testQuick() {
-  for (const char *const more : {"", " LOGREC_SNAPSHOT_SIGNAL=USR1", " LOGREC_SWITCH_SIGNAL=USR1"}) {
-    const Run r = run(subject, "quick", with(plan) + more);
-    if (r.status == 77 << 8) return;
-    const vector<Call> texts = of(r, "vs_text");
-    CHECK(r.status == 0 && texts.size() == 2 && texts[0].arguments == "010005006669727374ffff00" && texts[1].arguments == "010004007468656effff",
-          "%s: status %#x, %zu texts, %s %s", more, r.status, texts.size(), texts.empty() ? "" : texts[0].arguments.c_str(),
-          texts.size() < 2 ? "" : texts[1].arguments.c_str());
-  }
-}
-
 static void testFork() {
   const Run r = run(subject, "fork", with(plan));
   CHECK(r.status == 0 && r.logs.size() == 2, "status %#x, %zu logs", r.status, r.logs.size());
@@ -657,7 +645,7 @@ int main(int argc, char **argv) {
     const char *name;
     void (*test)();
   } cases[] = {{"kinds", testKinds},   {"again", testAgain}, {"long-way", testLongWay}, {"order", testOrder},           {"raw", testRaw},         {"switched", testSwitched},         {"pointers", testPointers}, {"signals", testSignals},
-               {"threads", testThreads}, {"short", testShort},      {"other-build", testOtherBuild}, {"wrong-plans", testWrongPlans}, {"sandbox", testSandbox}, {"quick", testQuick},
+               {"threads", testThreads}, {"short", testShort},      {"other-build", testOtherBuild}, {"wrong-plans", testWrongPlans}, {"sandbox", testSandbox},
                {"fork", testFork},     {"kill", testKill},        {"api", testApi}};
   for (const auto &c : cases) {
     if (std::find(without.begin(), without.end(), c.name) != without.end()) continue;
