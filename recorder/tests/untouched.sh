@@ -41,7 +41,7 @@ fail() { failed=$((failed + 1)) && echo "FAIL $*"; }
 outcome() {
   local to=$1
   shift
-  { (cd "$build/work" && ulimit -c 0 && exec timeout -s KILL ${limit:-60} env "$@") >"$to" 2>&1; } 2>/dev/null
+  { (cd "$build/run" && ulimit -c 0 && exec timeout -s KILL ${limit:-60} env "$@") >"$to" 2>&1; } 2>/dev/null
   echo "status $?" >>"$to"
 }
 
@@ -49,13 +49,13 @@ outcome() {
 compare() {
   local name=$1 logs=$2 log made=0
   shift 2
-  rm -rf "$build/work/log" && mkdir -p "$build/work/log"
+  rm -rf "$build/run/log" && mkdir -p "$build/run/log"
   outcome "$build/is" LOGREC_FILE=log/ "$@"
   if ! cmp -s "$build/must" "$build/is"; then
     fail "$name: $(head -c 300 "$build/is" | tr '\n' ' '), not $(head -c 300 "$build/must" | tr '\n' ' ')"
     return
   fi
-  for log in "$build"/work/log/*.lptrace; do
+  for log in "$build"/run/log/*.lptrace; do
     [ -e "$log" ] || continue
     made=$((made + 1))
     [ -z "$logparse" ] || "$logparse" info "$log" --no-index-cache --no-recorded-paths >"$build/info" 2>&1 || {
@@ -82,18 +82,18 @@ check() { # CC SOURCE
   name="$(basename "$source" .c) $(basename "$cc")"
   local flags="-O1 -g -w -fno-inline -fno-builtin -pthread" hooks=-finstrument-functions
   case $cc in *gcc*) fentry="$fentry -minstrument-return=call" ;; esac
-  rm -rf "$build/work" && mkdir -p "$build/work"
-  $cc $flags "$source" -o "$build/work/plain" -ldl || { fail "$name: it is not built" && return; }
+  rm -rf "$build/run" && mkdir -p "$build/run"
+  $cc $flags "$source" -o "$build/run/plain" -ldl || { fail "$name: it is not built" && return; }
   outcome "$build/must" ./plain
   # A resolver that is bound late has no hooks that it could call, with the recorder or without.
-  $cc $flags $hooks -Wl,-z,now "$source" -o "$build/work/preloaded" -ldl &&
-    $cc $flags $hooks "$source" "$lib/liblogrec.a" -o "$build/work/linked" -ldl || { fail "$name: it is not built" && return; }
+  $cc $flags $hooks -Wl,-z,now "$source" -o "$build/run/preloaded" -ldl &&
+    $cc $flags $hooks "$source" "$lib/liblogrec.a" -o "$build/run/linked" -ldl || { fail "$name: it is not built" && return; }
   compare "$name preloaded" 1 LD_PRELOAD="$lib/liblogrec.so" ./preloaded
   compare "$name preloaded, off" 0 LOGREC=off LD_PRELOAD="$lib/liblogrec.so" ./preloaded
   compare "$name linked" 1 ./linked
   for pie in "-fPIE -pie" "-fno-pie -no-pie"; do
     # With -pg the linker takes what begins gprof's profile, too.
-    $cc $flags $fentry $pie -c "$source" -o "$build/fentry.o" && $cc $pie -pthread "$build/fentry.o" "$lib/liblogrec.a" -o "$build/work/fentry" -ldl || { fail "$name: it is not built" && return; }
+    $cc $flags $fentry $pie -c "$source" -o "$build/fentry.o" && $cc $pie -pthread "$build/fentry.o" "$lib/liblogrec.a" -o "$build/run/fentry" -ldl || { fail "$name: it is not built" && return; }
     compare "$name fentry $pie" 1 ./fentry
   done
   compare "$name fentry, off" 0 LOGREC=off ./fentry
@@ -103,15 +103,15 @@ check() { # CC SOURCE
 other() {
   local name=$1 logs=$2
   shift 2
-  rm -rf "$build/work" && mkdir -p "$build/work"
-  if ! (cd "$build/work" && "$@" "$here/untouched/threads.c" -o program) >"$build/log" 2>&1; then
+  rm -rf "$build/run" && mkdir -p "$build/run"
+  if ! (cd "$build/run" && "$@" "$here/untouched/threads.c" -o program) >"$build/log" 2>&1; then
     skipped=$((skipped + 1)) && echo "$name: skipped: it is not built: $(head -n 1 "$build/log" | cut -c 1-120)"
     return
   fi
   outcome "$build/must" ./program
   compare "$name" "$logs" LD_PRELOAD="$lib/liblogrec.so" ./program
   compare "$name, child" "$logs" LD_PRELOAD="$lib/liblogrec.so" sh -c './program'
-  printf '#!/bin/sh\n./program\n' >"$build/work/script" && chmod +x "$build/work/script"
+  printf '#!/bin/sh\n./program\n' >"$build/run/script" && chmod +x "$build/run/script"
   compare "$name, script" "$logs" LD_PRELOAD="$lib/liblogrec.so" ./script
 }
 
