@@ -25,11 +25,14 @@
 LR_OWN uint32_t plat_pid(void) { return LR_UNLIKELY(lr_load(&lr_barred)) ? lr_global.pid : (uint32_t)syscall(SYS_getpid); }
 
 LR_OWN void plat_process(struct plat_process *p) {
+  static char path[sizeof p->path];
   memset(p, 0, sizeof *p);
   p->pid = plat_pid();
   p->parent = (uint32_t)syscall(SYS_getppid);
   const ssize_t n = readlink("/proc/self/exe", p->path, sizeof p->path - 1);
   p->path[n > 0 ? n : 0] = 0;
+  /* A forked child may have no /proc, but has its parent's memory. */
+  memcpy(n > 0 ? path : p->path, n > 0 ? p->path : path, sizeof path);
   /* Field 22 of stat, counted behind the name, which may hold anything. */
   static char stat[1024];
   const size_t length = lr_read_file("/proc/self/stat", stat, sizeof stat - 1);

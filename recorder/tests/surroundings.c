@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -174,6 +176,21 @@ OUTSIDE static int traced(void) {
   return 4;
 }
 
+/* no_proc: the child has no /proc. 77: no right to do that. */
+OUTSIDE static int no_proc(void) {
+  leaf(1);
+  if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || umount2("/proc", MNT_DETACH)) return 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    leaf(2);
+    _exit(5);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("%d\n", WEXITSTATUS(status));
+  return 0;
+}
+
 int main(int argc, char **argv) {
   const char *const what = argc > 1 ? argv[1] : "";
   calls = argc > 2 ? atoi(argv[2]) : 1000;
@@ -185,6 +202,7 @@ int main(int argc, char **argv) {
   else if (strcmp(what, "daemons") == 0) daemons(argc > 3);
   else if (strcmp(what, "hand-on") == 0) return hand_on(calls, argv + 3);
   else if (strcmp(what, "inherited") == 0) inherited();
+  else if (strcmp(what, "no-proc") == 0) return no_proc();
   else if (strcmp(what, "traced") == 0) return traced();
   else if (strcmp(what, "abort") == 0) call(NULL), abort();
   else if (strcmp(what, "calls") == 0) printf("%ld\n", (long)call(NULL));

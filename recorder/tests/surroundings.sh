@@ -145,6 +145,19 @@ children() {
     [ "$n" = 1 ] || fail "$n logs begin with two open calls"
     end
   done
+  begin "a child without /proc" && both '$program no-proc'
+  if [ "$(cat "$build/plain/status")" = 77 ]; then
+    skip "$name" "no right to unmount /proc"
+    return
+  fi
+  # In a variable: grep ends at the first line that fits.
+  for log in "$build"/recorded/logs/*.lptrace; do
+    n=$("$logparse" show "$log" --no-index-cache 2>/dev/null)
+    grep -qF -- '-> leaf' <<<"$n" || fail "no names in $(basename "$log")"
+  done
+  n=$(ls "$build/recorded/logs" | grep -c '^recorded\.')
+  [ "$n" = 2 ] || fail "logs: $(ls "$build/recorded/logs")"
+  end
 }
 
 # What the program inherits by logparse record is what record has from its caller, and a program that asks to be traced
