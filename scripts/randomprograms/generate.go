@@ -125,6 +125,13 @@ var hazards []hazard
 
 func init() { hazards = allHazards }
 
+// semaphore makes one of a hazard's own: a hazard may be inside another one, in another thread.
+func (g *generator) semaphore() string {
+	name := g.name("ready")
+	fmt.Fprintf(&g.functions, "static sem_t %s;\n", name)
+	return name
+}
+
 var allHazards = []hazard{
 	{"calls", func(g *generator, _ int) string { return fmt.Sprintf("work(%d);", 10+g.IntN(60)) }},
 	{"fork", func(g *generator, depth int) string {
@@ -155,12 +162,14 @@ var allHazards = []hazard{
 		return fmt.Sprintf("{ pthread_t t[%d]; void *r; for (long i = 0; i < %d; i++) pthread_create(&t[i], 0, %s, (void *)(10 + i)); work(3); for (int i = 0; i < %d; i++) { pthread_join(t[i], &r); number(\"joined\", (long)r); } }", n, n, f, n)
 	}},
 	{"cancel", func(g *generator, depth int) string {
-		f := g.static("void *", "void *p", g.inner(depth)+" sem_post(&ready); for (;;) pause(); return p;")
-		return "{ pthread_t t; void *r = 0; pthread_create(&t, 0, " + f + ", 0); while (sem_wait(&ready)) {} pthread_cancel(t); pthread_join(t, &r); say(r == PTHREAD_CANCELED ? \"cancelled\" : \"not cancelled\"); }"
+		ready := g.semaphore()
+		f := g.static("void *", "void *p", g.inner(depth)+" sem_post(&"+ready+"); for (;;) pause(); return p;")
+		return "{ sem_init(&" + ready + ", 0, 0); pthread_t t; void *r = 0; pthread_create(&t, 0, " + f + ", 0); while (sem_wait(&" + ready + ")) {} pthread_cancel(t); pthread_join(t, &r); say(r == PTHREAD_CANCELED ? \"cancelled\" : \"not cancelled\"); }"
 	}},
 	{"cancel at any time", func(g *generator, _ int) string {
-		f := g.static("void *", "void *p", "pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0); sem_post(&ready); for (;;) async_work(100); return p;")
-		return fmt.Sprintf("{ pthread_t t; void *r = 0; pthread_create(&t, 0, %s, 0); while (sem_wait(&ready)) {} usleep(%d); pthread_cancel(t); pthread_join(t, &r); say(r == PTHREAD_CANCELED ? \"cancelled\" : \"not cancelled\"); work(2); }", f, g.IntN(3000))
+		ready := g.semaphore()
+		f := g.static("void *", "void *p", "pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0); sem_post(&"+ready+"); for (;;) async_work(100); return p;")
+		return fmt.Sprintf("{ sem_init(&%s, 0, 0); pthread_t t; void *r = 0; pthread_create(&t, 0, %s, 0); while (sem_wait(&%s)) {} usleep(%d); pthread_cancel(t); pthread_join(t, &r); say(r == PTHREAD_CANCELED ? \"cancelled\" : \"not cancelled\"); work(2); }", ready, f, ready, g.IntN(3000))
 	}},
 	{"signal", func(g *generator, _ int) string {
 		f := g.static("void", "int n", fmt.Sprintf("(void)n; work(%d);", 1+g.IntN(4)))
