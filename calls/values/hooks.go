@@ -26,6 +26,9 @@ func (f *Function) AtHooks(code *hooks.Code) {
 	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
 }
 
+// slot is how many bytes an argument takes at least on the stack of x86-64.
+const slot = 8
+
 // ForgetUnread makes those values of a function of types unknown that its callers may have left out, because its code does nothing with the
 // registers that have them, or lead to them.
 func (f *Function) ForgetUnread(of *types.Function, code hooks.Taken) {
@@ -35,7 +38,7 @@ func (f *Function) ForgetUnread(of *types.Function, code hooks.Taken) {
 		}
 		unread := func(register string) bool { return code.Unread(register, of.Result != nil) }
 		offset, err := strconv.ParseInt(strings.TrimPrefix(place, "stack+"), 10, 64)
-		if slices.ContainsFunc(strings.Split(place, "+"), unread) || err == nil && v.Op.Kind != Direct && code.UnreadStack(offset) {
+		if slices.ContainsFunc(strings.Split(place, "+"), unread) || err == nil && v.Op.Size <= slot && code.UnreadStack(offset) {
 			v.Place, v.Op = "-", Op{}
 		}
 	}

@@ -142,8 +142,24 @@ func enteredCalls(t *testing.T, log string, told map[string]bool) (list []toldCa
 	return list
 }
 
-// plainFunction is a function's name without arguments of templates.
+// plainFunction is a function's name without arguments of templates, and without parameters, which names have where several functions have
+// one name, such as a method and what adjusts its object.
 func plainFunction(name string) string {
+	if strings.HasSuffix(name, ")") && !strings.HasSuffix(name, "operator()") {
+		depth := 0
+		for i := len(name) - 1; i > 0; i-- {
+			switch name[i] {
+			case ')':
+				depth++
+			case '(':
+				depth--
+			}
+			if depth == 0 {
+				name = name[:i]
+				break
+			}
+		}
+	}
 	var b strings.Builder
 	depth := 0
 	for _, c := range name {

@@ -310,7 +310,7 @@ func (f *flow) step(inst *x86asm.Inst) bool {
 	to, from := inst.Args[0], inst.Args[1]
 	f.frame.step(inst)
 	switch op := inst.Op; {
-	case harmless[op], op == x86asm.PUSH, op == x86asm.FLD, op == x86asm.FSTP, op == x86asm.FILD, op == x86asm.FLDZ, op == x86asm.FLD1:
+	case harmless[op], ofX87[op], op == x86asm.PUSH, op == x86asm.FLD, op == x86asm.FSTP, op == x86asm.FILD, op == x86asm.FLDZ, op == x86asm.FLD1:
 	case op == x86asm.LEAVE:
 		f.write(x86asm.RBP)
 	case op == x86asm.CDQ, op == x86asm.CQO, op == x86asm.CWD:
@@ -337,6 +337,14 @@ func (f *flow) step(inst *x86asm.Inst) bool {
 		return false
 	}
 	return true
+}
+
+// ofX87 are instructions that change nothing but the x87's registers, flags and memory.
+var ofX87 = map[x86asm.Op]bool{
+	x86asm.FST: true, x86asm.FIST: true, x86asm.FISTP: true, x86asm.FISTTP: true, x86asm.FNSTCW: true, x86asm.FLDCW: true, x86asm.FXCH: true, x86asm.FCHS: true,
+	x86asm.FABS: true, x86asm.FADD: true, x86asm.FADDP: true, x86asm.FIADD: true, x86asm.FSUB: true, x86asm.FSUBP: true, x86asm.FSUBR: true, x86asm.FSUBRP: true,
+	x86asm.FMUL: true, x86asm.FMULP: true, x86asm.FIMUL: true, x86asm.FDIV: true, x86asm.FDIVP: true, x86asm.FDIVR: true, x86asm.FDIVRP: true,
+	x86asm.FUCOMI: true, x86asm.FUCOMIP: true, x86asm.FCOMI: true, x86asm.FCOMIP: true, x86asm.FSQRT: true, x86asm.FRNDINT: true,
 }
 
 // readBy returns the registers that an instruction reads so that it makes a difference what they have. Those that it reads
