@@ -75,7 +75,7 @@ soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz targe
 	@scripts/soak.sh $(SOAK_SECONDS) $(SOAK_ROUNDS)
 
 .PHONY: conformance
-conformance: check-go ## compares symbol reading with other tools' tables, saved files with readers, values with uftrace's, and programs with and without the recorder
+conformance: check-go ## compares symbol reading with other tools' tables, saved files with readers, values with uftrace's, and programs with and without the recorder, also ones made at random
 	@scripts/conformance.sh
 	@scripts/texts.sh
 	@scripts/check-exports.sh
