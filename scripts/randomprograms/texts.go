@@ -128,9 +128,9 @@ int dl_iterate_phdr(int (*f)(struct dl_phdr_info *, size_t, void *), void *p) {
 	{"memcpy", `void *memcpy(void *restrict to, const void *restrict from, size_t n) { volatile char *t = to; const volatile char *f = from; while (n--) *t++ = *f++; return to; }
 `},
 	{"a function that the loader chooses", `static int chosen_a(int n) { return n + 1; } static int chosen_b(int n) { return n + 2; }
-static int choose(int n) { return n > 3; }
-static int (*pick(void))(int) { return choose(4) ? chosen_b : chosen_a; }
-int chosen(int n) __attribute__((ifunc("pick")));
+static int async_choose(int n) { return n > 3; }
+static int (*async_pick(void))(int) { return async_choose(4) ? chosen_b : chosen_a; }
+int chosen(int n) __attribute__((ifunc("async_pick")));
 __attribute__((constructor)) static void call_chosen(void) { chosen(1); }
 `},
 	{"sigaction", `int sigaction(int n, const struct sigaction *now, struct sigaction *old) {
