@@ -87,7 +87,7 @@ var (
 	ownClass   = regexp.MustCompile(`^app::(v1::)?S[0-9]+ \{`)
 )
 
-// asTold takes what may be shown of a value in two ways as what is told: of a text in a struct its address, and of an object
+// asTold takes what may be shown of a value in two ways as what is told: of a text in a struct, or of a large struct that is referred to, its address, and of an object
 // its class or not, because compilers need not write the pointer to its table of virtual methods for a copy of which nobody asks.
 func asTold(told, shown *toldCall) {
 	for _, w := range told.values {
@@ -102,7 +102,7 @@ func asTold(told, shown *toldCall) {
 				class = regexp.QuoteMeta(class)
 				pattern = "(" + class + "|" + regexp.QuoteMeta("{") + ")" + strings.TrimPrefix(pattern, class)
 			}
-			if regexp.MustCompile("^" + pattern + "$").MatchString(v[1]) {
+			if regexp.MustCompile("^(" + pattern + "|0x[0-9a-f]+)$").MatchString(v[1]) {
 				v[1] = w[1]
 			}
 		}
