@@ -88,9 +88,9 @@ LR_OWN static uint64_t room_for_calls(const struct lr_level *v, int stated) {
 /* lr_write_stack writes STACK: the innermost open calls, at most so many. stated: they replace what follows from the
  * events before. */
 LR_OWN void lr_write_stack(struct lr_level *v, int stated, uint64_t most) {
-  uint64_t depth = 0;
-  for (const struct lr_frame_entry *f = v->stack + 2; f < v->top; f++) depth += !lr_hidden(f);
-  const uint64_t k = depth < most ? depth : most;
+  uint64_t known = 0;
+  for (const struct lr_frame_entry *f = v->stack + 2; f < v->top; f++) known += !lr_hidden(f);
+  const uint64_t k = known < most ? known : most, depth = v->forgotten + known;
   uint8_t *p = lr_position(v);
   const uint32_t length = (uint32_t)(6 + 2 + 4 + 4 + k * 16);
   lr_store16(p, LRF_FIRST_WORD(LRF_STACK, 0));
@@ -137,7 +137,7 @@ LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now)
         lr_begin_on_stack(v);
         const int stated = v->restated || c->lost;
         v->restated = 0;
-        if (stated || v->top > v->stack + 2) lr_write_stack(v, stated, room_for_calls(v, stated));
+        if (stated || v->forgotten || v->top > v->stack + 2) lr_write_stack(v, stated, room_for_calls(v, stated));
         lr_write_clock_if_due();
         lr_write_renamed(t);
         lr_crash_reserve();

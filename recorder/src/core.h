@@ -142,6 +142,7 @@ struct lr_level {
   uint32_t switched; /* lr_state.switched at the last event */
   uint32_t restated; /* 1: the open calls are not those that follow from the written events */
   uint32_t jumped;   /* 1: calls may have been left without a leave */
+  uint32_t forgotten; /* open calls of the log around those of stack, for which there was no memory */
   uint32_t next_size; /* of the next chunk */
   /* Rings: the level's chunks, and the one that is used again next. */
   struct lrf_chunk **ring;
@@ -159,7 +160,7 @@ struct lr_stack {
   size_t size;
   struct lr_frame_extra *extra;
   struct lr_kept *kept;
-  uint32_t switched, restated;
+  uint32_t switched, restated, forgotten;
   /* The chunk that lists its open calls as they were after the last event on it. */
   uint32_t stream, sequence;
   /* Where it lies: the bounds of a thread's own stack, as far as known; for others the frames seen so far. */

@@ -178,7 +178,8 @@ LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const stru
     /* Recording begins anew without open calls: it is not certain which of the earlier ones have ended. */
     int shown = 0;
     for (; v->top > v->stack + 2; v->top--) shown |= !lr_hidden(v->top - 1);
-    if (shown) restate(v);
+    if (shown || v->forgotten) restate(v);
+    v->forgotten = 0;
     return;
   }
   /* A leave of an open call shows by itself which calls have ended. leave_level handles a leave whose
@@ -293,7 +294,7 @@ LR_OWN static int have_extra(struct lr_level *v) {
  * those that it interrupted. */
 LR_OWN static int inside_root(const struct lr_thread *t, const struct lr_level *v) {
   for (; v >= t->level; v--)
-    if (v->stack && v->top > v->stack + 2) return 1;
+    if (v->stack && (v->top > v->stack + 2 || v->forgotten)) return 1;
   return 0;
 }
 
@@ -433,6 +434,14 @@ LR_OWN static int put_leave(struct lr_thread *t, struct lr_level *v, uint64_t no
   return 1;
 }
 
+/* leave_forgotten is for a leave of no call that is known here: if none of these is open any more it ended the innermost of those
+ * that were forgotten. Whether others of them were left before it, without a leave, nobody knows here. */
+LR_OWN static void leave_forgotten(struct lr_level *v, const struct lr_event *e) {
+  if (!v->forgotten || plat_on_signal_stack()) return;
+  drop_ended(v, e);
+  if (v->top == v->stack + 2) v->forgotten--;
+}
+
 LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
                                uintptr_t frame, int exact, const struct lr_place *at) {
   const uint64_t key = (uint64_t)function << 1 | kind;
@@ -487,7 +496,7 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     if (shown) restate(v);
     return;
   }
-  if (!found && (lr_settings.triggers || lr_settings.inside[0])) {
+  if (!found && !v->forgotten && (lr_settings.triggers || lr_settings.inside[0])) {
     /* It began while nothing was recorded. */
     drop_ended(v, &e);
     return;
@@ -512,6 +521,7 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     /* Entered while recording was switched off. */
     drop_ended(v, &e);
   }
+  if (!found) leave_forgotten(v, &e);
 }
 
 LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, const struct lr_place *at, enum lr_way way) {

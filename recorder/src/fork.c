@@ -12,6 +12,7 @@
 static struct {
   struct lr_frame_entry *stack, *top;
   size_t size;
+  uint32_t forgotten;
   struct lr_frame_extra *extra;
   struct lr_kept *kept;
 } forked[LR_LEVELS];
@@ -32,6 +33,7 @@ LR_OWN void lr_fork_before(void) {
     forked[i].stack = v->stack;
     forked[i].top = v->top;
     forked[i].size = v->stack_size;
+    forked[i].forgotten = v->forgotten;
     forked[i].extra = v->extra;
     forked[i].kept = v->kept;
   }
@@ -88,6 +90,7 @@ LR_OWN int lr_inherit_calls(struct lr_thread *t) {
     v->stack = forked[i].stack;
     v->top = forked[i].top;
     v->stack_size = forked[i].size;
+    v->forgotten = forked[i].forgotten;
     v->extra = forked[i].extra;
     v->kept = forked[i].kept;
     v->stack_end = v->stack ? v->stack + v->stack_size / sizeof *v->stack : NULL;

@@ -53,11 +53,12 @@ LR_OWN static void *allocate(size_t size) {
   return p;
 }
 
-/* forget_outer drops the outer half of the open calls from memory. A reader of the log still has them. Their
- * leaves match no call here, so they are written with their addresses. */
+/* forget_outer drops the outer half of the open calls from memory. A reader of the log still has them, and they count
+ * for the depth. Their leaves match no call here, so they are written with their addresses. */
 LR_OWN static void forget_outer(struct lr_level *v) {
   struct lr_frame_entry *const bottom = v->stack + 2;
   const size_t depth = (size_t)(v->top - bottom), half = depth - depth / 2;
+  for (const struct lr_frame_entry *f = bottom; f < bottom + half; f++) v->forgotten += !lr_hidden(f);
   memmove(bottom, bottom + half, (depth - half) * sizeof *bottom);
   if (v->extra) memmove(v->extra + 2, v->extra + 2 + half, (depth - half) * sizeof *v->extra);
   if (v->kept) memmove(v->kept + 2, v->kept + 2 + half, (depth - half) * sizeof *v->kept);
@@ -137,7 +138,7 @@ LR_OWN static struct table *make_table(size_t size) {
   return t;
 }
 
-LR_OWN static int empty(const struct lr_stack *s) { return !lr_relaxed(&s->owner) && s->top == s->entries + 2; }
+LR_OWN static int empty(const struct lr_stack *s) { return !lr_relaxed(&s->owner) && s->top == s->entries + 2 && !s->forgotten; }
 
 /* note_page notes that a page belongs to a stack. With the lock. */
 LR_OWN static void note_page(uintptr_t number, struct lr_stack *s) {
@@ -271,6 +272,7 @@ LR_OWN static void park(struct lr_thread *t, struct lr_level *v) {
   s->kept = v->kept;
   s->switched = v->switched;
   s->restated = v->restated;
+  s->forgotten = v->forgotten;
   s->stream = v->sequence ? t->stream : 0;
   s->sequence = v->sequence - 1;
   if (s->number) lr_store(&s->owner, 0);
@@ -291,6 +293,7 @@ LR_OWN static void take(struct lr_thread *t, struct lr_stack *s) {
     if (v && !v->stack) {
       /* The open calls are not known in this forked child. */
       was.top = was.entries + 2;
+      was.forgotten = 0;
       was.stream = 0;
     } else if (v) {
       was.entries = v->stack;
@@ -300,6 +303,7 @@ LR_OWN static void take(struct lr_thread *t, struct lr_stack *s) {
       was.kept = v->kept;
       was.switched = v->switched;
       was.restated = v->restated;
+      was.forgotten = v->forgotten;
       was.stream = v->sequence ? owner : 0;
       was.sequence = v->sequence - 1;
     }
@@ -312,6 +316,7 @@ LR_OWN static void take(struct lr_thread *t, struct lr_stack *s) {
     s->kept = was.kept;
     s->switched = was.switched;
     s->restated = was.restated;
+    s->forgotten = was.forgotten;
     s->stream = was.stream;
     s->sequence = was.sequence;
     return;
@@ -328,6 +333,7 @@ LR_OWN static void put_in_effect(struct lr_level *v, struct lr_stack *s) {
   v->kept = s->kept;
   v->switched = s->switched;
   v->restated = s->restated;
+  v->forgotten = s->forgotten;
 }
 
 LR_OWN static uint8_t *put_switch(uint8_t *p, uint16_t delta, uint32_t number) {
@@ -353,7 +359,7 @@ LR_COLD static void switch_to(struct lr_thread *t, struct lr_level *v, struct lr
   const uint64_t depth = (uint64_t)(v->top - (v->stack + 2));
   /* Whether this chunk tells its calls, and whether another one of this stream may have. */
   const int told = s->stream == t->stream && s->sequence == v->sequence - 1;
-  const int stack = v->restated || (!told && (depth || (s->stream && s->stream != t->stream)));
+  const int stack = v->restated || (!told && (depth || v->forgotten || (s->stream && s->stream != t->stream)));
   const size_t bytes = 8 + 8 + (stack ? 16 + 16 * depth : 0);
   if (v->chunk->used + bytes >= v->limit) {
     if (!lr_next_chunk(t, v, now)) v->lost++;
@@ -517,7 +523,10 @@ LR_OWN void lr_stacks_in_child(void) {
   for (struct lr_stack *s = newest; s; s = s->older) {
     s->stream = 0;
     /* The open calls on stacks of other threads are not known in the child. */
-    if (s->owner && s != forked.on) s->top = s->entries + 2;
+    if (s->owner && s != forked.on) {
+      s->top = s->entries + 2;
+      s->forgotten = 0;
+    }
     if (s != forked.on) s->owner = 0;
   }
 }

@@ -21,6 +21,7 @@ LR_OWN int lr_make_stack(struct lr_level *v) {
   if (!v->stack) return 0;
   lr_make_bottom(v->stack);
   v->top = v->stack + 2;
+  v->forgotten = 0;
   v->stack_end = v->stack + v->stack_size / sizeof *v->stack;
   return 1;
 }

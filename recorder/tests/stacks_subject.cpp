@@ -303,6 +303,8 @@ QUIET static int deep(long depth) {
   tick();
   return 0;
 }
+// The same around them a call that LOGREC_INSIDE names.
+LOGGED static int deepInside(long depth) { return deep(depth) + (sum < 0); }
 
 template <class F>
 QUIET static void tell(const char *name, F *f) {
@@ -335,5 +337,6 @@ QUIET int main(int argc, char **argv) {
   if (!strcmp(c, "vforks")) return vforks();
   if (!strcmp(c, "inlines")) return inlines();
   if (!strcmp(c, "deep")) return deep(n);
+  if (!strcmp(c, "deep-inside")) return deepInside(n);
   return 2;
 }

@@ -258,11 +258,18 @@ static void testInlines() {
 
 static void testDeep() {
   const long depth = 3000000;
-  const Run r = run(subject, "deep", std::to_string(depth), rlim_t(400) << 20);
-  // What was forgotten has leaves with an address.
-  CHECK(r.pairs == uint64_t(depth) + 1 && r.left == 0 && r.strays == 0 && r.open == 0, "%llu pairs, %llu left, %llu stray, %llu open",
-        (ull)r.pairs, (ull)r.left, (ull)r.strays, (ull)r.open);
-  CHECK(misplaced(r, "tick", 0) == 0, "tick");
+  for (const unsigned inside : {0u, 1u}) {
+    if (inside) setenv("LOGREC_INSIDE", "deepInside", 1);
+    const Run r = run(subject, inside ? "deep-inside" : "deep", std::to_string(depth), rlim_t(400) << 20);
+    unsetenv("LOGREC_INSIDE");
+    // What was forgotten has leaves with an address, and counts for the depth that chunks begin with.
+    CHECK(r.pairs == uint64_t(depth) + 1 + inside && r.left == 0 && r.strays == 0 && r.open == 0, "inside %u: %llu pairs, %llu left, %llu stray, %llu open",
+          inside, (ull)r.pairs, (ull)r.left, (ull)r.strays, (ull)r.open);
+    CHECK(misplaced(r, "tick", inside) == 0, "tick");
+    size_t unnamed = 0;
+    for (const TraceEvent &e : r.events) unnamed += e.kind == TraceEvent::Stack && e.more->depth > 0 && e.more->functions.empty();
+    CHECK(unnamed > 0, "no chunk began when only forgotten calls were open");
+  }
 }
 
 static void testNested() {

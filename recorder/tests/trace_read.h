@@ -292,6 +292,9 @@ class Trace {
       e.stack = on;
       const bool first = begins;
       begins = false;
+      const unsigned opens = word & 3 ? 0 : word >> 2 & 63;
+      if (first && !middle && !at<uint32_t>(o + 20) && opens != 9 && opens != 48 && !open.empty())
+        return fail("offset %llu: a chunk begins with no STACK, and %zu calls are open", where, open.size());
       if (word & 3) switched = false;
       if (word & 1) {
         now += word >> 1;
