@@ -903,7 +903,7 @@ static void begin() { start(-1); }
 #define NOMINMAX
 #endif
 #include <windows.h>
-#if defined(_MSC_VER)
+#if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
 
@@ -1386,15 +1386,15 @@ static State *start() {
 // threadId reads the thread's id from where Windows keeps it, the TEB, which takes no call. It is
 // what GetCurrentThreadId returns.
 static uint32_t threadId() {
-#if defined(_MSC_VER) && defined(_M_IX86)
+#if defined(_MSC_VER) && !defined(__clang__) && defined(_M_IX86)
   return __readfsdword(0x24);
-#elif defined(_MSC_VER) && defined(_M_X64)
+#elif defined(_MSC_VER) && !defined(__clang__) && defined(_M_X64)
   return __readgsdword(0x48);
-#elif defined(__GNUC__) && defined(__i386__)
+#elif (defined(__GNUC__) || defined(__clang__)) && defined(__i386__)
   uint32_t id;
   __asm__("movl %%fs:0x24, %0" : "=r"(id));
   return id;
-#elif defined(__GNUC__) && defined(__x86_64__)
+#elif (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
   uint32_t id;
   __asm__("movl %%gs:0x48, %0" : "=r"(id));
   return id;
