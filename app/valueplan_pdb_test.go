@@ -39,7 +39,7 @@ func TestPlacesOfMSVC(t *testing.T) {
 		functions, least int
 	}{{"registry.pdb", 2500, 1000}, {"conpty.pdb", 1000, 400}, {"dump_syms_regtest64.pdb", 200, 100}} {
 		t.Run(test.name, func(t *testing.T) {
-			table := openPDB(t, filepath.Join("..", "..", "..", "shared", "data", "pdb", test.name))
+			table := openPDB(t, filepath.Join("..", "..", "shared", "data", "pdb", test.name))
 			list, err := typespdb.Functions(t.Context(), table, nil, func(string) bool { return true })
 			if err != nil {
 				t.Fatal(err)
