@@ -166,11 +166,10 @@ func TestStoreLimits(t *testing.T) {
 // the symbol tables.
 func TestOrder(t *testing.T) {
 	list := []symbols.Format{pdb.Format, dwarf.Format, breakpad.Format, gosym.Format, symtab.Format, mapfile.Format}
-	dir := t.TempDir() // away from the debug files of their names
 	for _, c := range []struct{ file, want string }{
 		{"gcc5.so", "DWARF 5"}, {"gcc5-stripped.so", "ELF dynamic symbols"}, {"gcc5-mini.so", "MiniDebugInfo"},
 	} {
-		path := filepath.Join(dir, c.file)
+		path := filepath.Join(t.TempDir(), c.file) // away from other files of its build
 		if err := os.WriteFile(path, read(t, "dwarf/testdata/"+c.file)["dwarf/testdata/"+c.file], 0o600); err != nil {
 			t.Fatal(err)
 		}

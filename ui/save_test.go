@@ -22,7 +22,7 @@ func TestSaveForm(t *testing.T) {
 	newRig(t, &testlog.Nested{Records: 10})
 	shown := map[string]string{
 		"txt": "bom crlf split", "csv": "bom crlf raw split", "jsonl": "split", "html": "split", "chrome": "split", "perfetto": "split",
-		"speedscope": "split", "folded": "weight", "callgrind": "", "parquet": "split",
+		"speedscope": "split", "folded": "weight", "callgrind": "", "parquet": "split", "tracer": "split",
 	}
 	for _, code := range []string{language.Chinese, language.English} {
 		if err := language.Set(code); err != nil {
