@@ -21,7 +21,7 @@ const arm64Root = "/usr/aarch64-linux-gnu"
 type arm64 struct {
 	c, cxx  string
 	library string // the recorder's, "" where it could not be built
-	memory  string // has the system call that qemu has not (testdata/readv.c)
+	memory  string // has the system call that qemu has not (testdata/readv.c, which the recorder calls by testdata/readv.h)
 }
 
 // arm64Folder is where the recorder for arm64 is, "" before it is built.
@@ -54,7 +54,7 @@ var findARM64 = sync.OnceValues(func() (*arm64, string) {
 	}
 	arm64Folder = dir
 	library := filepath.Join(dir, "liblogrec.so")
-	build := exec.Command(a.c, slices.Concat(linkARM64, []string{"-O2", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden", "-DLOGREC_BUILD_SHARED", "-Wall", "-Wextra", "-Werror", "-I../../recorder/include"},
+	build := exec.Command(a.c, slices.Concat(linkARM64, []string{"-O2", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden", "-DLOGREC_BUILD_SHARED", "-Wall", "-Wextra", "-Werror", "-I../../recorder/include", "-include", "testdata/readv.h"},
 		sources, []string{"-o", library, "-ldl", "-Wl,-z,nodelete"})...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return a, "the recorder cannot be built for arm64: " + string(out)

@@ -1,8 +1,8 @@
-/* readv.c: process_vm_readv for programs that qemu runs, which has no such system call. Linux on arm64 has it. */
+/* readv.c: process_vm_readv for programs that qemu runs, which has no such system call. Linux on arm64 has it. The recorder that
+ * is built with readv.h asks this library, where it is loaded. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -14,7 +14,9 @@ static long raw(long number, long a, long b, long c, long d, long e, long f) {
 }
 
 /* As the system does it, a part is copied whole or not at all. */
-static long read_own(char *to, const struct iovec *parts, long count) {
+long read_own(const struct iovec *own, const struct iovec *parts, long count);
+long read_own(const struct iovec *own, const struct iovec *parts, long count) {
+  char *const to = own->iov_base;
   const long fd = raw(SYS_openat, AT_FDCWD, (long)"/proc/self/mem", O_RDONLY | O_CLOEXEC, 0, 0, 0);
   long all = 0;
   if (fd < 0) return fd;
@@ -25,17 +27,4 @@ static long read_own(char *to, const struct iovec *parts, long count) {
   }
   raw(SYS_close, fd, 0, 0, 0, 0, 0);
   return all ? all : -EFAULT;
-}
-
-long syscall(long number, ...) {
-  long a[6];
-  va_list list;
-  va_start(list, number);
-  for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
-  va_end(list);
-  const long r = number == SYS_process_vm_readv ? read_own(((const struct iovec *)a[1])->iov_base, (const struct iovec *)a[3], a[4])
-                                                : raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (r >= 0 || r < -4095) return r;
-  errno = (int)-r;
-  return -1;
 }
