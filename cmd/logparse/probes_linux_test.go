@@ -178,9 +178,9 @@ func TestRecordProbed(t *testing.T) {
 		text += one
 	}
 	for _, want := range []string{
-		`enter,app::f,"int a = 2, char const* s = ""hello"", double d = ?",108`,
+		`enter,"app::f(int, char const*, double)","int a = 2, char const* s = ""hello"", double d = ?",108`,
 		`enter,app::g,"app::Point p = {x = 2, y = -2}, app::Big const& b = {a = 7, b = 8, c = 'x'}, std::string_view v = ""view"", short h = -5",6`,
-		`enter,app::f,"std::string const& s = ""a longer text than sixteen"", app::Color c = Green",27`,
+		`enter,"app::f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&, app::Color)","std::string const& s = ""a longer text than sixteen"", app::Color c = Green",27`,
 		`enter,sum,"int a = 1, int b = 2, int c = 3, int d = 4, int e = 5, int f = 6, int g = 7, int h = 8",36`,
 		`enter,app::f,"int a = -2, `,
 	} {

@@ -296,7 +296,8 @@ func TestRecordInterrupted(t *testing.T) {
 		}
 		await(t, said, "count 1")
 		await(t, said, "ended with status 7")
-		await(t, said, "logparse show program.rec")
+		await(t, said, "to read all of it: ")
+		await(t, said, " show program.rec")
 		cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != 7 {
 			t.Errorf("status %d", code)

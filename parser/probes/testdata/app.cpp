@@ -15,7 +15,8 @@ struct Big { long a; int b; char c; };
 enum Color { Red, Green, Blue };
 KEPT int f(int a, const char *s, double d) { BODY; return a + (int)d + s[0]; }
 KEPT int f(const std::string &s, Color c) { BODY; return (int)s.size() + c; }
-KEPT long g(Point p, const Big &b, std::string_view v, short h) { BODY; return p.x + p.y + b.a + (long)v.size() + h; }
+// It looks at the text: what a function does nothing with is not shown.
+KEPT long g(Point p, const Big &b, std::string_view v, short h) { BODY; return p.x + p.y + b.a + (long)v.size() + h + (v[0] == '\n'); }
 KEPT double half(double d) { BODY; return d / 2; }
 struct Shape {
     int k = 1;
