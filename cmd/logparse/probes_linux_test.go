@@ -134,9 +134,9 @@ func TestProbesByPerf(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for _, want := range []string{
-		`enter,app::f,"int a = 2, char const* s = ""hello""",108`,
+		`enter,"app::f(int, char const*, double)","int a = 2, char const* s = ""hello""",108`,
 		`enter,sum,"int a = 1, int b = 2, int c = 3, int d = 4, int e = 5, int f = 6, int g = 7, int h = 8",36`,
-		`enter,app::f,"int a = -2, char const* s = ""child""",97`,
+		`enter,"app::f(int, char const*, double)","int a = -2, char const* s = ""child""",97`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
