@@ -142,8 +142,8 @@ func enteredCalls(t *testing.T, log string, told map[string]bool) (list []toldCa
 	return list
 }
 
-// plainFunction is a function's name without arguments of templates, and without parameters, which names have where several functions have
-// one name, such as a method and what adjusts its object.
+// plainFunction is a function's name without arguments of templates, and without parameters or the source file, which names have where
+// several functions have one name, such as a method and what adjusts its object.
 func plainFunction(name string) string {
 	if strings.HasSuffix(name, ")") && !strings.HasSuffix(name, "operator()") {
 		depth := 0
@@ -155,7 +155,7 @@ func plainFunction(name string) string {
 				depth--
 			}
 			if depth == 0 {
-				name = name[:i]
+				name = strings.TrimSuffix(name[:i], " ")
 				break
 			}
 		}
