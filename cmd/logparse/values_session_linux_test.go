@@ -21,7 +21,7 @@ func TestValuesOfSession(t *testing.T) {
 #include <sys/wait.h>
 #include <unistd.h>
 struct job { const char *name; int n; };
-__attribute__((noipa)) int work(struct job j, long by) { return j.n * (int)by; }
+__attribute__((noipa)) int work(struct job j, long by) { return (j.name[0] ? j.n : 0) * (int)by; }
 __attribute__((noipa)) int child(int n) { return work((struct job){"child", n}, -1) + 7; }
 int main(void) {
   const int sum = work((struct job){"parent", 1}, 10);

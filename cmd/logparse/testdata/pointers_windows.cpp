@@ -15,7 +15,7 @@ static LONG CALLBACK first(EXCEPTION_POINTERS *e) {
 namespace app {
 struct Named { const char *name; int n; };
 __attribute__((noinline)) int text(const char *s, const char *t, const Named &named, double d) {
-  asm volatile("" : : "r"(s), "r"(t), "m"(named));
+  asm volatile("test %0, %0\n\ttest %1, %1\n\tcmpl $0, %2" : : "r"(s), "r"(t), "m"(named.n) : "cc", "memory");  // what code does not read is not shown
   return d > 1.0 ? 1 : 0;
 }
 __attribute__((noinline)) int thrower(int n) {
