@@ -180,12 +180,13 @@ func saveCSV(t *testing.T, log string, flags ...string) []map[string]string {
 // lambdas are the ways in which compilers name the call of a lambda.
 var lambdas = regexp.MustCompile(`::(?:<lambda_?[0-9a-f]*>|\{lambda[^}]*\}(?:#\d+)?|\$_\d+)::operator\(\)`)
 
-// overloads are the functions of LogTest that share a name, which are shown with their parameters. No others are.
-var overloads = regexp.MustCompile(`^(shapes::scale)\((?:int|double)\)$`)
+// sharedNames are the functions of LogTest that share a name, which are shown with their parameters: overloads, and a virtual
+// function with its adjustor thunk. No others are.
+var sharedNames = regexp.MustCompile(`^(?:(shapes::scale)\((?:int|double)\)|(shapes::Square::label)\(int\))$`)
 
 // plainName writes a name as the truth has it; the README of LogTest says
 // why lambdas and blanks differ from compiler to compiler. The truth has no parameters.
 func plainName(name string) string {
-	name = overloads.ReplaceAllString(name, "$1")
+	name = sharedNames.ReplaceAllString(name, "$1$2")
 	return strings.ReplaceAll(lambdas.ReplaceAllString(name, "::<lambda>"), ", ", ",")
 }
