@@ -357,7 +357,7 @@ clangcl_link() {
 clangcl_compile() { clangcl /std:c++14 /DLOGPARSER_TRACE /DLOGREC_SHARED $3 /c "/Fo$4" -- "$samples/$1.cpp"; }
 clangcl_recorder() {
   mkdir -p "$build/cl"
-  clangcl /DLOGREC_BUILD_SHARED /DLOGREC_ASSEMBLED /c "/Fo$build/cl/" -- "$src"/*.c "$src/hooks_cyg_windows.S" "$src/hooks_fentry_windows.S" || return 1
+  clangcl /DLOGREC_BUILD_SHARED /DLOGREC_ASSEMBLED /c "/Fo$build/cl/" "/Fa$build/cl/" -- "$src"/*.c "$src/hooks_cyg_windows.S" "$src/hooks_fentry_windows.S" || return 1
   # The one thing that Microsoft's runtime would have had to give.
   echo 'int _fltused;' >"$build/cl/runtime.c" && clangcl /c "/Fo$build/cl/runtime.obj" -- "$build/cl/runtime.c" || return 1
   $(of_clang llvm-ml) -m64 /c /Fo "$build/cl/penter.obj" "$src/hooks_penter_x64.asm" &&
