@@ -90,21 +90,42 @@ var (
 // asTold takes what may be shown of a value in two ways as what is told: of a text in a struct, or of a large struct that is referred to, its address, and of an object
 // its class or not, because compilers need not write the pointer to its table of virtual methods for a copy of which nobody asks.
 func asTold(told, shown *toldCall) {
+	next := 0 // what is behind the last value without a name
 	for _, w := range told.values {
-		for k := range shown.values {
-			v := &shown.values[k]
-			if v[1] == w[1] || v[0] != w[0] && (w[0] != "?" || v[0] != "") || !strings.Contains(w[1], "{") {
-				continue
+		k := slices.IndexFunc(shown.values, func(v [2]string) bool { return v[0] == w[0] })
+		if w[0] == "?" {
+			if k = slices.IndexFunc(shown.values[next:], func(v [2]string) bool { return v[0] == "" }); k >= 0 {
+				k += next
+				next = k + 1
 			}
-			pattern := regexp.QuoteMeta(w[1])
-			pattern = textMember.ReplaceAllStringFunc(pattern, func(text string) string { return "(" + text + "|= 0x[0-9a-f]+)" })
-			if class := ownClass.FindString(w[1]); class != "" {
-				class = regexp.QuoteMeta(class)
-				pattern = "(" + class + "|" + regexp.QuoteMeta("{") + ")" + strings.TrimPrefix(pattern, class)
-			}
-			if regexp.MustCompile("^(" + pattern + "|0x[0-9a-f]+)$").MatchString(v[1]) {
-				v[1] = w[1]
-			}
+		}
+		if k < 0 || shown.values[k][1] == w[1] || !strings.Contains(w[1], "{") {
+			continue
+		}
+		pattern := regexp.QuoteMeta(w[1])
+		pattern = textMember.ReplaceAllStringFunc(pattern, func(text string) string { return "(" + text + "|= 0x[0-9a-f]+)" })
+		if class := ownClass.FindString(w[1]); class != "" {
+			class = regexp.QuoteMeta(class)
+			pattern = "(" + class + "|" + regexp.QuoteMeta("{") + ")" + strings.TrimPrefix(pattern, class)
+		}
+		if v := &shown.values[k]; regexp.MustCompile("^(" + pattern + "|0x[0-9a-f]+)$").MatchString(v[1]) {
+			v[1] = w[1]
+		}
+	}
+}
+
+// TestAsTold holds that no value is taken for what is told of another one.
+func TestAsTold(t *testing.T) {
+	for _, test := range []struct{ told, shown, want [][2]string }{
+		{[][2]string{{"a", `{t = "x", n = 1}`}}, [][2]string{{"a", "{t = 0x10, n = 1}"}}, [][2]string{{"a", `{t = "x", n = 1}`}}},
+		{[][2]string{{"a", "{n = 1}"}}, [][2]string{{"a", "{n = 2}"}}, [][2]string{{"a", "{n = 2}"}}},
+		{[][2]string{{"?", "{n = 1}"}, {"?", "0x20"}}, [][2]string{{"", "0x10"}, {"", "0x20"}}, [][2]string{{"", "{n = 1}"}, {"", "0x20"}}},
+		{[][2]string{{"?", "0x20"}, {"?", "{n = 1}"}}, [][2]string{{"", "0x20"}, {"", "?"}}, [][2]string{{"", "0x20"}, {"", "?"}}},
+	} {
+		shown := toldCall{values: slices.Clone(test.shown)}
+		asTold(&toldCall{values: test.told}, &shown)
+		if !slices.Equal(shown.values, test.want) {
+			t.Errorf("%v: %v becomes %v, want %v", test.told, test.shown, shown.values, test.want)
 		}
 	}
 }
