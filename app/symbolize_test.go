@@ -143,7 +143,7 @@ func TestDeletedModule(t *testing.T) {
 	}
 	program := filepath.Join(dir, "logtest")
 	s := elfSymbol(t, program, "main")
-	const base = 0x7f0000000000
+	const base uint64 = 0x7f0000000000
 	maps := fmt.Sprintf("%x-%x r-xp 00000000 08:01 123 %s", base, base+0x100000, program)
 	line := fmt.Sprintf("called by %#x", base+s.Value+s.Size/2)
 	for _, test := range []struct {

@@ -44,11 +44,11 @@ func (g *generator) name(prefix string) string {
 	return fmt.Sprintf("%s%d", prefix, g.n)
 }
 
-func number(format string, from, to int) func(*generator) string {
-	return func(g *generator) string { return fmt.Sprintf(format, from+g.IntN(to-from+1)) }
+func number(format string, from, to int64) func(*generator) string {
+	return func(g *generator) string { return fmt.Sprintf(format, from+g.Int64N(to-from+1)) }
 }
 
-func scalar(name, format string, from, to int) genType {
+func scalar(name, format string, from, to int64) genType {
 	return genType{name: name, value: number(format, from, to), told: "put($)", used: "(long)$", kind: "number", integer: true}
 }
 

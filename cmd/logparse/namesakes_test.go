@@ -13,7 +13,7 @@ import (
 // the first.
 func calledTrace(t *testing.T, path, identity string, size uint64, rvas ...uint64) string {
 	t.Helper()
-	const base = 0x7f0000400000
+	const base uint64 = 0x7f0000400000
 	text := fmt.Sprintf("file begin=1000\nchunk process\nload @1000 module=1 base=%#x size=%#x path=%q identity=%q\nchunk events stream=1 thread=7 base=1000\n", base, size, path, identity)
 	text += fmt.Sprintf("enter @1100 entry %#x\n", base+rvas[0])
 	for i, rva := range rvas[1:] {

@@ -354,7 +354,7 @@ func TestPairs(t *testing.T) {
 				return status.ReplaceAllString(out.String(), "")
 			}
 			var addresses, frames strings.Builder
-			for at := 0x1000; at < 0x1600; at++ {
+			for at := uint64(0x1000); at < 0x1600; at++ {
 				fmt.Fprintf(&addresses, "%#x\n", at)
 				fmt.Fprintf(&frames, "./$(+%#x)[%#x]\n", at, 0x7f0000000000+at)
 			}

@@ -22,7 +22,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -169,8 +168,7 @@ func (s *setup) start(b *build, name, image string, env ...string) (o outcome, e
 	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "SAY_FOLDER=" + o.dir, "PLUGIN=" + filepath.Join(b.dir, image+".so"), "LOGREC_CRASH=" + []string{"", "first", "off"}[b.seed%3]}, env...)
 	var output bytes.Buffer
 	c.Stdout, c.Stderr = &output, &output
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	inGroup(c)
 	c.WaitDelay = time.Second
 	err = c.Run()
 	o.status = "status 0"
