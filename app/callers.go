@@ -15,6 +15,15 @@ import (
 // completeCallers gives the functions of a tree of callers the numbers that statistics have, and those that are missing from it.
 // What came through callers that are not known stands below each as (others), and the other callers have "at least".
 func (s *Session) completeCallers(ctx context.Context, sel Selection, opt *TreeOptions, tree *Tree, p Progress) error {
+	if opt.ByThread && s.hasStacks() {
+		// Statistics count a call for the thread that entered it, the tree for the one that was first on its stack.
+		for _, n := range tree.Roots {
+			for _, c := range n.Children {
+				c.markPartial()
+			}
+		}
+		return nil
+	}
 	g := s.groups()
 	stats, _, ok, err := s.clipped(ctx, sel, profile.ClipOptions{Groups: g.of, PerThread: opt.ByThread, Progress: p.of(StageFilter)})
 	if err != nil {
@@ -30,15 +39,6 @@ func (s *Session) completeCallers(ctx context.Context, sel Selection, opt *TreeO
 		if err != nil {
 			return err
 		}
-	}
-	if opt.ByThread && s.hasStacks() {
-		// Statistics count a call for the thread that entered it, the tree for the one that was first on its stack.
-		for _, n := range tree.Roots {
-			for _, c := range n.Children {
-				c.markPartial()
-			}
-		}
-		return nil
 	}
 	lists := map[uint32]*[]*TreeNode{} // by slots, of all threads 0
 	if !opt.ByThread {

@@ -89,7 +89,7 @@ func (s *Session) openAround(enter int64) (around openAt, err error) {
 	return openAt{int(c.Depth), s.table.Addresses().At(int(c.Address)).Value, found[0]}, err
 }
 
-// calledFrom returns the call site of an enter of which the log has site.
+// calledFrom adds to the call site that the log has of an enter the call around it.
 func (s *Session) calledFrom(enter int64, site parser.CallSite) (calledFrom, error) {
 	if !site.Known {
 		return calledFrom{}, nil

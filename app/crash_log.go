@@ -258,8 +258,8 @@ func (c *Crash) decodeCause() {
 	}
 }
 
-// CrashedLog returns what to open to see how a program crashed: of a folder of more logs than are shown together the one that was
-// written last of those that tell of a crash, else the path itself.
+// CrashedLog returns what to open to see how a program crashed. That is the path itself, unless it is a folder with more logs than
+// are shown together: then it is the log with a crash that was written last.
 func CrashedLog(ctx context.Context, path string) (string, error) {
 	var several *SeveralLogs
 	if _, _, err := FindPair(path); !errors.As(err, &several) || len(several.Logs) <= merged.MaxLogs {

@@ -206,8 +206,8 @@ func labelApart(list []variant, by, label func(v *variant) string) {
 	}
 }
 
-// elsewhere reports whether another function has the label of v that begins elsewhere and that the linker calls the same, or
-// of which it is not known what it calls it: functions that their files have for themselves. The names of copies differ.
+// elsewhere reports whether another function with the label of v is one of its own and no copy: it begins elsewhere, and the linker
+// gives both the same name, as it does for static functions of two files, or none that is known.
 func elsewhere(list []variant, v *variant) bool {
 	return slices.ContainsFunc(list, func(w variant) bool {
 		if w.label != v.label || w.start == v.start || w.start == 0 || w.source != "" {

@@ -118,7 +118,7 @@ func (s *Session) Keep(ctx context.Context, path string, p Progress) (*PackRepor
 	return w.write(path, 0)
 }
 
-// checkKept refuses to hand on symbols of which some are lost.
+// checkKept returns an error if some of the kept symbols are damaged: what is handed on would lack them.
 func (s *Session) checkKept() error {
 	for _, text := range s.KeptDamage() {
 		return &InputError{LogInput, s.Inputs().Log, message.Wrap(attached.ErrFormat, "%s", text)}
@@ -126,7 +126,7 @@ func (s *Session) checkKept() error {
 	return nil
 }
 
-// KeptPath returns where the symbols of the log are kept if nothing else is said.
+// KeptPath returns where the symbols of the log are kept unless another path is given.
 func (s *Session) KeptPath() string { return keptBeside(s.Inputs().Log) }
 
 // withCrash returns the first of the logs that has the record of a crash, "" for none.

@@ -58,8 +58,8 @@ type Probing struct {
 	Plan *RecordPlan
 	// Probes are those that were planned.
 	Probes *ProbePlan
-	// Values and Unknown count the values that are taken, and those of which only the name is. NoValues says why none are taken
-	// although they were asked for: calls are recorded all the same.
+	// Values counts the values that are taken, Unknown those that have only a name. NoValues says why none are taken although they
+	// were asked for; calls are recorded all the same.
 	Values, Unknown int
 	NoValues        error
 

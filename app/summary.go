@@ -37,7 +37,7 @@ func (s *Session) TimeRange() TimeRange {
 	return span
 }
 
-// GreatestDepth returns the greatest depth of the rows of the chosen runs, of which outermost calls have 0. It is 0 where there are no rows.
+// GreatestDepth returns the greatest depth of the rows of the chosen runs. Outermost calls have the depth 0, and so has a log without rows.
 func (s *Session) GreatestDepth() int {
 	const all = 31 // a level above the highest
 	if whole := s.table.Summary(all, 0); whole.Rows > 0 {

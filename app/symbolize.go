@@ -295,7 +295,7 @@ func (s *Symbolizer) find(ctx context.Context, f *texts.Reference) *textModule {
 	return found
 }
 
-// absolute reports whether a path is one from the root of a system, of whichever.
+// absolute reports whether a path begins at the root of a file system, of Windows or of Unix.
 func absolute(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 }

@@ -31,8 +31,8 @@ type ValuePlan struct {
 	// Functions and Values count what is taken; Unknown are the values of which only the name
 	// is known.
 	Functions, Values, Unknown int
-	// Notes are about single images. Warnings are also said where the program is recorded: images of which nothing is in the plan, and
-	// compilers that are not known.
+	// Notes are about single images. Warnings are told by record as well: images without anything in the plan, compilers that
+	// are not known.
 	Notes, Warnings []message.Text
 	// compilers are those of which Warnings say that they are not known, at most maxCompilers.
 	compilers []string

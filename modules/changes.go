@@ -27,9 +27,7 @@ const (
 func (p *scanner) change(number int, line string) {
 	if strings.HasPrefix(line, copiedWord) {
 		// They keep their order: the last that came to an address has it.
-		for i := range p.lines {
-			p.lines[i].came -= p.came + 1
-		}
+		p.copied += p.came + 1
 		p.came = 0
 		return
 	}

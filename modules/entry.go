@@ -10,7 +10,7 @@ import (
 type rawLine struct {
 	number int
 	text   string
-	came   int64 // see File.Came
+	came   int64 // as File.Came has it, but for the scanner's copied
 }
 
 // An entry is what names one module: a line, or the lines of a block joined by

@@ -171,10 +171,11 @@ type scanner struct {
 	file File
 	// lines are those of the last run that are no comments and no times.
 	lines []rawLine
-	// came is what the lines that follow get as theirs.
-	came  int64
-	ours  bool
-	notes noteList
+	// came is from which byte on the modules of the lines that follow were there, and copied how far the bytes of
+	// earlier lines lie before the child's log, which copied them.
+	came, copied int64
+	ours         bool
+	notes        noteList
 	// unknown counts the lines not understood.
 	unknown, firstUnknown int
 	firstText             string
@@ -284,7 +285,7 @@ func (p *scanner) line(number int, line string) {
 	case len(p.lines) == maxRawLines:
 		p.tooMany++
 	default:
-		p.lines = append(p.lines, rawLine{number, line, p.came})
+		p.lines = append(p.lines, rawLine{number, line, p.came + p.copied})
 	}
 }
 
@@ -525,7 +526,7 @@ func (p *scanner) own() {
 			continue
 		}
 		if p.add(&e, &ownReading) {
-			p.setCame(l.came)
+			p.setCame(l.came - p.copied)
 		}
 	}
 }

@@ -292,7 +292,7 @@ func (l *Log) growModules(growth *parser.Growth) error {
 	more := file.Modules
 	if file.Came != nil {
 		// Our recorder only appends, and lists a module again that came again.
-		changed = changed || len(file.Modules) != len(list) || !slices.Equal(before.Modules, file.Modules)
+		changed = changed || !slices.Equal(before.Modules, file.Modules)
 		list, more = file.Modules, nil
 	}
 	for _, m := range more {
